@@ -1,0 +1,98 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// The compiler is the first reviewer: every target is built with these.
+let strict: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+  .strictMemorySafety(),
+  .treatAllWarnings(as: .error),
+]
+
+/// Tests may use Foundation and C freely: the same language mode, without the memory-safety audit.
+let relaxed: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+func module(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
+  .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: strict)
+}
+
+func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .executableTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func tests(
+  _ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []
+) -> Target {
+  .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: relaxed)
+}
+
+func system(_ name: String, _ pkgConfig: String, _ package: String) -> Target {
+  .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([package])])
+}
+
+// Layers from the bottom up; who may import whom is held by Tests/ArchitectureTests.
+let package = Package(
+  name: "bramley",
+  products: [
+    .executable(name: "bramley", targets: ["bramley"]),
+    .executable(name: "bramley-mock-apple", targets: ["bramley-mock-apple"]),
+  ],
+  targets: [
+    // Layer 0: system libraries, each with one importer.
+    system("COpenSSL", "openssl", "libssl-dev"),
+    system("CCurl", "libcurl", "libcurl4-openssl-dev"),
+    system("CSQLite", "sqlite3", "libsqlite3-dev"),
+    system("CMicroHTTPD", "libmicrohttpd", "libmicrohttpd-dev"),
+    system("CJansson", "jansson", "libjansson-dev"),
+    system("CYAML", "yaml-0.1", "libyaml-dev"),
+
+    // Layer 1: bytes, words and threads.
+    module("Threads", []),
+    module("Wire", ["CJansson"]),
+    module("Domain", []),
+
+    // Layer 2: one outside library each.
+    module("Crypto", ["COpenSSL", "Domain"]),
+    module("Outbound", ["CCurl", "Domain"]),
+    module("HTTPServer", ["CMicroHTTPD"]),
+    module("Telemetry", ["Domain", "Threads", "Wire"]),
+
+    // Layer 3: tokens, and what must be remembered.
+    module("JOSE", ["Wire", "Crypto", "Domain"]),
+    module("Storage", ["Domain"]),
+
+    // Layer 4: the rules, and the engine that keeps them.
+    module("AppleIdentity", ["Wire", "Domain", "Crypto", "JOSE"]),
+    module("Sessions", ["Wire", "Domain", "Crypto", "JOSE", "Storage"]),
+    module(
+      "SQLiteStorage", ["CSQLite", "Domain", "Storage", "Threads"],
+      resources: [.embedInCode("Migrations/V0001_initial.sql")]),
+
+    // Layer 5: the HTTP face, and what an operator may set.
+    module(
+      "API",
+      ["HTTPServer", "Wire", "Domain", "Telemetry", "AppleIdentity", "Sessions", "Storage"]),
+    module("Settings", ["CYAML", "Domain", "AppleIdentity"]),
+
+    // Layer 6: everything put together; and a stand-in for Apple.
+    module(
+      "Assembly",
+      [
+        "API", "AppleIdentity", "Crypto", "Domain", "HTTPServer", "JOSE", "Outbound", "SQLiteStorage",
+        "Sessions", "Settings", "Storage", "Telemetry", "Threads", "Wire",
+      ]),
+    module(
+      "MockApple", ["HTTPServer", "Wire", "Domain", "Crypto", "JOSE"]),
+
+    // Layer 7: the programs.
+    program("bramley", ["Assembly", "AppleIdentity", "Domain", "JOSE", "Sessions", "Settings", "Storage", "Wire"]),
+    program("bramley-mock-apple", ["MockApple", "Domain"]),
+  ]
+)

@@ -1,0 +1,3 @@
+//===-- Assembly ----------------------------------------------------------===//
+// Everything put together: builds the world in dependency order, starts it, stops it.
+//===------------------------------------------------------------------------===//

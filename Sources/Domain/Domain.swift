@@ -1,0 +1,39 @@
+//===-- Domain -------------------------------------------------------------===//
+// What the words of this project mean: identifiers, times, people, sessions, and the capabilities that the
+// rules ask of the world. Nothing here does I/O, reads a clock or draws a random number by itself, and
+// nothing here knows a wire format.
+//===------------------------------------------------------------------------===//
+
+/// The name under which Apple's accounts are kept, as Firebase spells it.
+package let appleProviderID = "apple.com"
+
+/// Every size and time limit of the protocol that is not a setting, named once.
+package enum Limits {
+  /// Bytes of an ID token or session JWT; real ones are about 900 (RFC 8725 §3.11: limit sizes first).
+  package static let tokenBytes = 8 * 1024
+  /// Bytes of a request body.
+  package static let bodyBytes = 64 * 1024
+  /// Bytes of a raw nonce.
+  package static let nonceBytes = 512
+  /// Bytes of an e-mail address that is kept.
+  package static let emailBytes = 320
+  /// Grapheme clusters and bytes of one part of a name.
+  package static let nameCharacters = 100
+  package static let nameBytes = 400
+  /// Bytes of the `name` claim of a session JWT.
+  package static let nameClaimBytes = 128
+  /// Bytes of one device fact.
+  package static let deviceBytes = 128
+  /// Bytes of an authorization code or a redirect URI.
+  package static let codeBytes = 2048
+  /// Seconds for which a challenge from `/v1/nonces` is good.
+  package static let challengeSeconds: Int64 = 300
+  /// Seconds after a rotation in which the token two before the current one is still a slow tab.
+  package static let slowTabSeconds: Int64 = 10
+  /// Rotations in a row with a late repeat that mean two holders.
+  package static let lateRepeatRotations = 3
+  /// Seconds for which verifiers may keep the key set; below the standby's lead of 30 minutes less 2 s.
+  package static let keySetMaxAge: Int64 = 900
+  /// Seconds a standby key is published before it may sign.
+  package static let standbyLead: Int64 = 1800
+}

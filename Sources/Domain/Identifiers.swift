@@ -1,0 +1,142 @@
+/// Text from outside that names something: printable ASCII without spaces, so that `==` compares bytes.
+///
+/// Swift compares strings by canonical equivalence (`"é" == "e\u{301}"`); two identifiers that a database
+/// keeps apart must not become one here, hence the narrow alphabet.
+package protocol Identifier: Hashable, Sendable, CustomStringConvertible {
+  static var maximumBytes: Int { get }
+  var text: String { get }
+  init(unchecked text: String)
+}
+
+extension Identifier {
+  /// Nil unless the text is 1 to `maximumBytes` bytes of printable ASCII without spaces.
+  package init?(_ text: String) {
+    guard (1...Self.maximumBytes).contains(text.utf8.count),
+      text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+    else { return nil }
+    self.init(unchecked: text)
+  }
+
+  package var description: String { text }
+}
+
+/// An account's own id: `sub`, `user_id` and `localId` of everything we say about it.
+package struct AccountID: Identifier {
+  package static let maximumBytes = 128
+  package let text: String
+  package init(unchecked text: String) { self.text = text }
+
+  /// A new id of 28 characters `[A-Za-z0-9]`, as Firebase makes them (166 bits).
+  package init(from entropy: Entropy) {
+    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
+    var letters: [UInt8] = []
+    while letters.count < 28 {
+      // A byte below 248 = 4 × 62 keeps every letter equally likely.
+      for byte in entropy.bytes(32) where byte < 248 && letters.count < 28 {
+        letters.append(alphabet[Int(byte) % 62])
+      }
+    }
+    text = String(decoding: letters, as: UTF8.self)
+  }
+}
+
+/// A person's id at an identity provider; for Apple, stable within one developer team.
+package struct Subject: Identifier {
+  package static let maximumBytes = 255
+  package let text: String
+  package init(unchecked text: String) { self.text = text }
+}
+
+/// A bundle id or Services ID: the audience of an Apple token.
+package struct ClientID: Identifier {
+  package static let maximumBytes = 255
+  package let text: String
+  package init(unchecked text: String) { self.text = text }
+}
+
+/// The name of a key in a key set.
+package struct KeyID: Identifier {
+  package static let maximumBytes = 128
+  package let text: String
+  package init(unchecked text: String) { self.text = text }
+}
+
+/// Who a person is to us: the provider and its subject, never an e-mail address.
+package struct ProviderIdentity: Hashable, Sendable {
+  package let provider: String
+  package let subject: Subject
+
+  package init(provider: String, subject: Subject) {
+    self.provider = provider
+    self.subject = subject
+  }
+}
+
+/// A session's id: four bytes of time, so that a table in its order is appended to, and twelve random ones.
+///
+/// It is a name, not a secret; what lets one in is the MAC of a refresh token.
+package struct SessionID: Hashable, Sendable, CustomStringConvertible {
+  package static let byteCount = 16
+  package let bytes: [UInt8]
+
+  package init?(_ bytes: some Sequence<UInt8>) {
+    let bytes = Array(bytes)
+    guard bytes.count == Self.byteCount else { return nil }
+    self.bytes = bytes
+  }
+
+  package init(at time: UnixTime, from entropy: Entropy) {
+    let seconds = UInt32(clamping: time.seconds)
+    bytes = (0..<4).map { UInt8(truncatingIfNeeded: seconds >> (24 - 8 * $0)) } + entropy.bytes(12)
+  }
+
+  /// 32 lower-case hex digits.
+  package var description: String { hexText(bytes) }
+
+  /// Reads the form that `description` writes, and no other.
+  package init?(hex text: String) {
+    var bytes: [UInt8] = []
+    var high: UInt8?
+    for unit in text.utf8 {
+      let digit: UInt8
+      switch unit {
+      case 0x30...0x39: digit = unit - 0x30
+      case 0x61...0x66: digit = unit - 0x61 + 10
+      default: return nil
+      }
+      if let first = high {
+        bytes.append(first << 4 | digit)
+        high = nil
+      } else {
+        high = digit
+      }
+    }
+    guard high == nil else { return nil }
+    self.init(bytes)
+  }
+}
+
+/// Lower-case hexadecimal text of bytes.
+package func hexText(_ bytes: some Sequence<UInt8>) -> String {
+  let digits = Array("0123456789abcdef".utf8)
+  var text: [UInt8] = []
+  for byte in bytes {
+    text.append(digits[Int(byte >> 4)])
+    text.append(digits[Int(byte & 15)])
+  }
+  return String(decoding: text, as: UTF8.self)
+}
+
+/// Names one master key: the first eight bytes of a digest under that key.
+package struct MasterKeyID: Hashable, Sendable, CustomStringConvertible {
+  package static let byteCount = 8
+  package let bytes: [UInt8]
+
+  package init?(_ bytes: some Sequence<UInt8>) {
+    let bytes = Array(bytes)
+    guard bytes.count == Self.byteCount else { return nil }
+    self.bytes = bytes
+  }
+
+  package var description: String { hexText(bytes) }
+}

@@ -1,0 +1,3 @@
+//===-- Outbound ----------------------------------------------------------===//
+// HTTPS requests to addresses that the operator configured, over libcurl: limits, deadlines, no redirects.
+//===------------------------------------------------------------------------===//

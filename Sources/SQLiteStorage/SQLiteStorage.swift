@@ -1,0 +1,3 @@
+//===-- SQLiteStorage -----------------------------------------------------===//
+// The embedded engine: SQLite in WAL mode, one writer thread, many intentions to a commit.
+//===------------------------------------------------------------------------===//

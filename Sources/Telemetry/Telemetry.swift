@@ -1,0 +1,3 @@
+//===-- Telemetry ---------------------------------------------------------===//
+// Structured log lines: constant messages, values in fields, never a token, a name or an address.
+//===------------------------------------------------------------------------===//
