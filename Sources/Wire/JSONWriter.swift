@@ -1,0 +1,111 @@
+/// Builds one JSON object in one buffer, member by member, in the order of the calls.
+package struct JSONWriter: Sendable {
+  private var out: [UInt8]
+  private var isFirst = true
+
+  package init(reserving capacity: Int = 256) {
+    out = []
+    out.reserveCapacity(capacity)
+    out.append(UInt8(ascii: "{"))
+  }
+
+  /// The finished object.
+  package consuming func finish() -> [UInt8] {
+    out.append(UInt8(ascii: "}"))
+    return out
+  }
+
+  package mutating func member(_ name: String, _ value: String) {
+    key(name)
+    appendJSONString(value, to: &out)
+  }
+
+  /// Left out when nil: unknown values are absent, never null.
+  package mutating func member(_ name: String, _ value: String?) {
+    if let value { member(name, value) }
+  }
+
+  package mutating func member(_ name: String, _ value: Int64) {
+    key(name)
+    out.append(contentsOf: String(value).utf8)
+  }
+
+  package mutating func member(_ name: String, _ value: Bool) {
+    key(name)
+    out.append(contentsOf: (value ? "true" : "false").utf8)
+  }
+
+  package mutating func member(_ name: String, _ value: Bool?) {
+    if let value { member(name, value) }
+  }
+
+  package mutating func member(_ name: String, _ values: [String]) {
+    key(name)
+    out.append(UInt8(ascii: "["))
+    for (index, value) in values.enumerated() {
+      if index > 0 { out.append(UInt8(ascii: ",")) }
+      appendJSONString(value, to: &out)
+    }
+    out.append(UInt8(ascii: "]"))
+  }
+
+  /// A member whose value is JSON already.
+  package mutating func member(_ name: String, json: some Sequence<UInt8>) {
+    key(name)
+    out.append(contentsOf: json)
+  }
+
+  /// A member that is an array of values which are JSON already.
+  package mutating func member(_ name: String, jsonArray values: some Sequence<[UInt8]>) {
+    key(name)
+    out.append(UInt8(ascii: "["))
+    var isFirst = true
+    for value in values {
+      if !isFirst { out.append(UInt8(ascii: ",")) }
+      isFirst = false
+      out.append(contentsOf: value)
+    }
+    out.append(UInt8(ascii: "]"))
+  }
+
+  /// A member that is an object.
+  package mutating func object(_ name: String, _ build: (inout JSONWriter) -> Void) {
+    var inner = JSONWriter(reserving: 64)
+    build(&inner)
+    member(name, json: inner.finish())
+  }
+
+  private mutating func key(_ name: String) {
+    if !isFirst { out.append(UInt8(ascii: ",")) }
+    isFirst = false
+    appendJSONString(name, to: &out)
+    out.append(UInt8(ascii: ":"))
+  }
+}
+
+/// Appends a JSON string: what RFC 8259 §7 wants escaped, and U+2028 and U+2029, which break JavaScript.
+package func appendJSONString(_ text: String, to out: inout [UInt8]) {
+  out.append(UInt8(ascii: "\""))
+  var previous: (UInt8, UInt8) = (0, 0)
+  for byte in text.utf8 {
+    switch byte {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+      out.append(UInt8(ascii: "\\"))
+      out.append(byte)
+    case 0x0A: out.append(contentsOf: "\\n".utf8)
+    case 0x0D: out.append(contentsOf: "\\r".utf8)
+    case 0x09: out.append(contentsOf: "\\t".utf8)
+    case 0..<0x20, 0x7F:
+      let digits = Array("0123456789abcdef".utf8)
+      out.append(contentsOf: "\\u00".utf8)
+      out.append(digits[Int(byte >> 4)])
+      out.append(digits[Int(byte & 15)])
+    case 0xA8 where previous == (0xE2, 0x80), 0xA9 where previous == (0xE2, 0x80):
+      out.removeLast(2)
+      out.append(contentsOf: (byte == 0xA8 ? "\\u2028" : "\\u2029").utf8)
+    default: out.append(byte)
+    }
+    previous = (previous.1, byte)
+  }
+  out.append(UInt8(ascii: "\""))
+}
