@@ -1,4 +1,81 @@
-//===-- Storage -----------------------------------------------------------===//
-// What must be remembered, as one protocol of intentions. Each intention is one transaction; what it decides is
-// a pure function here, so that every engine decides alike.
+//===-- Storage ------------------------------------------------------------===//
+// What must be remembered, as one protocol of intentions. Each intention is one transaction; its decision is a
+// pure function over a `Ledger`, written once here, so that every engine decides alike: an engine brings a
+// ledger and a way to run transactions, and the conformance suite holds it to the rest.
 //===------------------------------------------------------------------------===//
+
+package import Domain
+
+/// Why nothing could be decided. An outage is never "not found".
+package enum StorageError: Error, Equatable, Sendable {
+  /// The database cannot answer now; nothing was changed, or it is not known whether anything was.
+  case unavailable
+  /// More waits than the engine takes; nothing was changed.
+  case overloaded
+  /// What was read is not what this version writes.
+  case corrupt
+}
+
+/// Everything the service asks of its memory. A value that is returned is on disk already.
+package protocol Storage: Sendable {
+  func signIn(_ intent: SignInIntent) async throws(StorageError) -> SignInOutcome
+  func refresh(_ intent: RefreshIntent) async throws(StorageError) -> RefreshOutcome
+
+  /// The signing keys and the version that ``replaceSigningKeys(expecting:with:)`` compares.
+  func signingKeys() async throws(StorageError) -> SigningKeyBook
+  /// Compare-and-swap: with several nodes, one wins and the others learn what it wrote.
+  func replaceSigningKeys(
+    expecting version: Int64, with keys: [SigningKeyRecord]
+  ) async throws(StorageError) -> SigningKeyReplacement
+
+  func account(_ id: AccountID) async throws(StorageError) -> Account?
+  /// Accounts in the order of their creation, and where the next page begins.
+  func accounts(after cursor: AccountCursor?, limit: Int) async throws(StorageError) -> AccountPage
+  /// Sessions of an account that are not over, newest first.
+  func sessions(of account: AccountID) async throws(StorageError) -> [Session]
+  /// How many sessions that are not over each master key serves.
+  func sessionCounts() async throws(StorageError) -> [MasterKeyID: Int]
+
+  /// Forgets a bounded number of rows that decide nothing any more.
+  /// - Returns: Whether more is left.
+  func sweep(_ rules: SweepRules) async throws(StorageError) -> Bool
+  /// Returns when a transaction that writes has been committed.
+  func probe() async throws(StorageError)
+
+  /// Finishes what was asked and closes; everything asked later is ``StorageError/unavailable``.
+  func stop() async
+}
+
+/// Where a page of accounts ends.
+package struct AccountCursor: Sendable, Equatable {
+  package let position: Int64
+
+  package init(position: Int64) { self.position = position }
+}
+
+package struct AccountPage: Sendable, Equatable {
+  package let accounts: [Account]
+  /// Nil on the last page.
+  package let next: AccountCursor?
+
+  package init(accounts: [Account], next: AccountCursor?) {
+    self.accounts = accounts
+    self.next = next
+  }
+}
+
+/// From when on rows decide nothing any more. Everything here lies well in the past, so that a clock that was
+/// wrong for an hour costs nobody a session.
+package struct SweepRules: Sendable {
+  /// Spent credentials that expired before this.
+  package let credentialsBefore: UnixTime
+  /// Sessions last refreshed, or over, before this.
+  package let sessionsBefore: UnixTime
+  package let limit: Int
+
+  package init(credentialsBefore: UnixTime, sessionsBefore: UnixTime, limit: Int) {
+    self.credentialsBefore = credentialsBefore
+    self.sessionsBefore = sessionsBefore
+    self.limit = limit
+  }
+}

@@ -1,0 +1,94 @@
+package import Domain
+
+/// The rows of one transaction: what intentions read and write. Nothing here decides anything.
+package protocol Ledger {
+  mutating func spentCredential(_ key: CredentialKey) throws(StorageError) -> SpentCredential?
+  mutating func insert(_ spent: SpentCredential) throws(StorageError)
+
+  mutating func account(_ id: AccountID) throws(StorageError) -> Account?
+  mutating func account(holding identity: ProviderIdentity) throws(StorageError) -> Account?
+  mutating func insert(_ account: Account) throws(StorageError)
+  /// Writes everything but the identities.
+  mutating func update(_ account: Account) throws(StorageError)
+  mutating func insert(_ identity: ProviderIdentity, of account: AccountID) throws(StorageError)
+  mutating func accounts(after position: Int64, limit: Int) throws(StorageError) -> AccountPage
+
+  mutating func session(_ id: SessionID) throws(StorageError) -> Session?
+  mutating func insert(_ session: Session) throws(StorageError)
+  /// Writes what changes in a session's life.
+  mutating func update(_ session: Session) throws(StorageError)
+  mutating func endSessions(of account: AccountID, as end: SessionEnd, at now: UnixTime) throws(StorageError)
+  mutating func sessions(of account: AccountID) throws(StorageError) -> [Session]
+  mutating func sessionCounts() throws(StorageError) -> [MasterKeyID: Int]
+
+  mutating func signingKeys() throws(StorageError) -> SigningKeyBook
+  mutating func writeSigningKeys(_ book: SigningKeyBook) throws(StorageError)
+
+  /// Returns how many rows went.
+  mutating func sweep(_ rules: SweepRules) throws(StorageError) -> Int
+  /// Writes one small row.
+  mutating func touch() throws(StorageError)
+}
+
+/// An engine: it runs functions over its ledger as transactions, and every intention follows from that.
+package protocol LedgerStorage: Storage {
+  associatedtype Book: Ledger
+
+  /// Runs `body` in a transaction and returns when that is committed. A throw undoes everything. `body` may be
+  /// run again from the start, so it must do nothing but use the ledger.
+  func transact<Outcome: Sendable>(
+    _ body: @escaping @Sendable (inout Book) throws(StorageError) -> Outcome
+  ) async throws(StorageError) -> Outcome
+}
+
+extension LedgerStorage {
+  package func signIn(_ intent: SignInIntent) async throws(StorageError) -> SignInOutcome {
+    try await transact { (book) throws(StorageError) in try decideSignIn(intent, in: &book) }
+  }
+
+  package func refresh(_ intent: RefreshIntent) async throws(StorageError) -> RefreshOutcome {
+    try await transact { (book) throws(StorageError) in try decideRefresh(intent, in: &book) }
+  }
+
+  package func signingKeys() async throws(StorageError) -> SigningKeyBook {
+    try await transact { (book) throws(StorageError) in try book.signingKeys() }
+  }
+
+  package func replaceSigningKeys(
+    expecting version: Int64, with keys: [SigningKeyRecord]
+  ) async throws(StorageError) -> SigningKeyReplacement {
+    try await transact { (book) throws(StorageError) in
+      let present = try book.signingKeys()
+      guard present.version == version else { return .conflict(present) }
+      let next = SigningKeyBook(version: version + 1, keys: keys)
+      try book.writeSigningKeys(next)
+      return .replaced(next)
+    }
+  }
+
+  package func account(_ id: AccountID) async throws(StorageError) -> Account? {
+    try await transact { (book) throws(StorageError) in try book.account(id) }
+  }
+
+  package func accounts(after cursor: AccountCursor?, limit: Int) async throws(StorageError) -> AccountPage {
+    try await transact { (book) throws(StorageError) in
+      try book.accounts(after: cursor?.position ?? 0, limit: limit)
+    }
+  }
+
+  package func sessions(of account: AccountID) async throws(StorageError) -> [Session] {
+    try await transact { (book) throws(StorageError) in try book.sessions(of: account) }
+  }
+
+  package func sessionCounts() async throws(StorageError) -> [MasterKeyID: Int] {
+    try await transact { (book) throws(StorageError) in try book.sessionCounts() }
+  }
+
+  package func sweep(_ rules: SweepRules) async throws(StorageError) -> Bool {
+    try await transact { (book) throws(StorageError) in try book.sweep(rules) >= rules.limit }
+  }
+
+  package func probe() async throws(StorageError) {
+    try await transact { (book) throws(StorageError) in try book.touch() }
+  }
+}
