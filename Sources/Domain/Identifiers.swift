@@ -138,5 +138,11 @@ package struct MasterKeyID: Hashable, Sendable, CustomStringConvertible {
     self.bytes = bytes
   }
 
+  /// The first bytes of a digest, of which there are enough.
+  package init(prefixOf digest: [UInt8]) {
+    precondition(digest.count >= Self.byteCount, "a digest is longer than an id")
+    bytes = Array(digest.prefix(Self.byteCount))
+  }
+
   package var description: String { hexText(bytes) }
 }

@@ -1,0 +1,92 @@
+package import Domain
+internal import Wire
+
+/// The claims of an identity token that are used, each of the one type that it may have.
+package struct IdentityClaims: Sendable, Equatable {
+  package let issuer: String
+  /// The client the person signed in to.
+  package let audience: ClientID
+  package let issuedAt: UnixTime
+  package let expiresAt: UnixTime
+  package let subject: Subject
+  /// Whatever the client put into its request to Apple, unchanged; nil when absent or empty.
+  package let nonce: String?
+  package let profile: Profile
+
+  /// Reads the claims; those of other names may be anything.
+  ///
+  /// - Parameter rules: Issuer and audience are held against these at once: cheap, and before any key is
+  ///   looked for (a token for somebody else must not make the server fetch keys).
+  init(_ object: JSONObject, rules: IdentityTokenRules) throws(IdentityTokenRefusal) {
+    guard let issuer = try text("iss", object), rules.allowsIssuer(issuer) else { throw .issuerNotAllowed }
+    self.issuer = issuer
+    audience = try allowedAudience(object, rules: rules)
+    issuedAt = try time("iat", object)
+    expiresAt = try time("exp", object)
+    guard issuedAt < expiresAt else { throw .claimInvalid }
+    guard let subject = try text("sub", object).flatMap(Subject.init) else { throw .claimInvalid }
+    self.subject = subject
+    nonce = try text("nonce", object)
+    profile = Profile(
+      email: try text("email", object).flatMap(EmailAddress.init),
+      isEmailVerified: isTrue(object["email_verified"]), isPrivateEmail: isTrue(object["is_private_email"]),
+      realUserStatus: realUserStatus(object["real_user_status"]))
+  }
+}
+
+/// A claim that is text; nil when it is absent, null or empty.
+private func text(_ name: String, _ object: JSONObject) throws(IdentityTokenRefusal) -> String? {
+  do {
+    return try object.optionalText(name)
+  } catch {
+    throw .claimInvalid
+  }
+}
+
+/// `aud` is one string, or an array of exactly one: with two it would not be said whose nonce rule holds
+/// (RFC 7519 §4.1.3, RFC 8725 §3.9).
+private func allowedAudience(
+  _ object: JSONObject, rules: IdentityTokenRules
+) throws(IdentityTokenRefusal) -> ClientID {
+  let name: String
+  switch object["aud"] {
+  case nil, .null, .text(""): throw .audienceNotAllowed
+  case .text(let text): name = text
+  case .array(let names):
+    guard !names.isEmpty, names.allSatisfy({ if case .text = $0 { true } else { false } }) else {
+      throw .claimInvalid
+    }
+    guard names.count == 1, case .text(let text) = names[0] else { throw .audienceNotAllowed }
+    name = text
+  default: throw .claimInvalid
+  }
+  // ClientID admits ASCII only, so that equality is that of bytes.
+  guard let client = ClientID(name), rules.clients[client] != nil else { throw .audienceNotAllowed }
+  return client
+}
+
+/// A time in whole seconds, from 1 to far beyond any token's life but far from the end of the integers.
+private func time(_ name: String, _ object: JSONObject) throws(IdentityTokenRefusal) -> UnixTime {
+  do {
+    guard let seconds = try object.optionalInteger(name), (1..<(1 << 40)).contains(seconds) else {
+      throw IdentityTokenRefusal.claimInvalid
+    }
+    return UnixTime(seconds)
+  } catch {
+    throw .claimInvalid
+  }
+}
+
+/// Apple writes booleans as `true` and as `"true"`; anything else is not true, the string `"false"` above all.
+private func isTrue(_ value: JSONValue?) -> Bool {
+  switch value {
+  case .flag(let flag): flag
+  case .text(let text): text == "true"
+  default: false
+  }
+}
+
+private func realUserStatus(_ value: JSONValue?) -> RealUserStatus? {
+  guard case .integer(let number) = value else { return nil }
+  return RealUserStatus(rawValue: number) ?? .unknown
+}

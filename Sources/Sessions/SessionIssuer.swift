@@ -1,0 +1,209 @@
+package import Domain
+package import Storage
+internal import Synchronization
+
+/// A session and the two tokens that stand for it.
+package struct IssuedSession: Sendable {
+  package let account: Account
+  package let session: Session
+  /// The session JWT.
+  package let idToken: Secret<String>
+  package let refreshToken: Secret<String>
+  /// Seconds.
+  package let expiresIn: Int64
+  package let isNewUser: Bool
+}
+
+/// Why no session is given. Each case is one `reason` of an error answer.
+package enum SessionRefusal: Error, Equatable, Sendable {
+  case refreshTokenMalformed
+  /// No master key of ours made it, or the one that made the session's current token was taken away.
+  case refreshTokenUnknown
+  case refreshTokenReused
+  case sessionOver(SessionEnd?)
+  case sessionIdle
+  case sessionOverAge
+  case accountDisabled
+  case accountNotFound
+  case credentialAlreadyUsed
+  case objected(SignInObjection)
+  case unknownIdentity
+  case identityAlreadyLinked
+  case accountHasOtherIdentity
+  case linkingAccountNotFound
+  case linkingSessionOver(SessionEnd?)
+  case loginTooOld
+  case storage(StorageError)
+  case cannotSign
+}
+
+/// A person whose identity was verified, asking for a session.
+package struct SignInRequest: Sendable {
+  package let identity: ProviderIdentity
+  package let profile: Profile
+  package let name: PersonName?
+  package let device: Device?
+  /// The digest of the verified token, its `iat` and its `exp`.
+  package let tokenDigest: [UInt8]
+  package let tokenIssuedAt: UnixTime
+  package let tokenExpiresAt: UnixTime
+  package let isTokenTooOld: Bool
+  package let rawNonce: String
+  package let demandsChallenge: Bool
+  package let link: SessionTokenClaims?
+  package let createsAccount: Bool
+
+  package init(
+    identity: ProviderIdentity, profile: Profile, name: PersonName?, device: Device?, tokenDigest: [UInt8],
+    tokenIssuedAt: UnixTime, tokenExpiresAt: UnixTime, isTokenTooOld: Bool, rawNonce: String,
+    demandsChallenge: Bool, link: SessionTokenClaims?, createsAccount: Bool
+  ) {
+    self.identity = identity
+    self.profile = profile
+    self.name = name
+    self.device = device
+    self.tokenDigest = tokenDigest
+    self.tokenIssuedAt = tokenIssuedAt
+    self.tokenExpiresAt = tokenExpiresAt
+    self.isTokenTooOld = isTokenTooOld
+    self.rawNonce = rawNonce
+    self.demandsChallenge = demandsChallenge
+    self.link = link
+    self.createsAccount = createsAccount
+  }
+}
+
+/// Opens sessions and carries them on: one storage intention each, then a signature on the caller's thread.
+package final class SessionIssuer: Sendable {
+  package let rules: SessionTokenRules
+  /// Seconds since a sign-in in which an account may be changed.
+  private let recentLoginWindow: Int64
+  private let storage: any Storage
+  private let ring: MasterKeyRing
+  private let clock: WallClock
+  private let entropy: Entropy
+  private let currentKeys: Mutex<SigningKeys>
+
+  package init(
+    rules: SessionTokenRules, recentLoginWindow: Int64, storage: any Storage, ring: MasterKeyRing,
+    keys: SigningKeys, clock: WallClock, entropy: Entropy
+  ) {
+    self.rules = rules
+    self.recentLoginWindow = recentLoginWindow
+    self.storage = storage
+    self.ring = ring
+    self.clock = clock
+    self.entropy = entropy
+    currentKeys = Mutex(keys)
+  }
+
+  /// The signing keys of this moment.
+  package var keys: SigningKeys { currentKeys.withLock { $0 } }
+
+  /// A nonce of ours.
+  package func makeChallenge() -> Challenge {
+    ring.makeChallenge(at: clock.now(), entropy: entropy)
+  }
+
+  /// Verifies the bearer of a request.
+  package func verify(_ token: String) throws(SessionTokenError) -> SessionTokenClaims {
+    try keys.verify(token, rules: rules, now: clock.now())
+  }
+
+  /// Signs a person in, links an identity, or repeats the answer of the same request.
+  package func signIn(_ request: SignInRequest) async throws(SessionRefusal) -> IssuedSession {
+    let now = clock.now()
+    let challenge = ring.challenge(from: request.rawNonce)
+    let intent = SignInIntent(
+      identity: request.identity, profile: request.profile, name: request.name, device: request.device,
+      credential: CredentialKey(stamp: request.tokenIssuedAt, digest: request.tokenDigest),
+      credentialExpiresAt: request.tokenExpiresAt + rules.leeway,
+      challenge: challenge.map { CredentialKey(stamp: $0.expiresAt, digest: $0.digest) },
+      objection: objection(to: request, challenge: challenge, now: now),
+      link: request.link.map { link in
+        SignInIntent.Link(
+          account: link.account, session: link.session,
+          isRecentLogin: now.since(link.authenticatedAt) <= recentLoginWindow)
+      },
+      createsAccount: request.createsAccount, newAccount: AccountID(from: entropy),
+      newSession: SessionID(at: now, from: entropy), masterKey: ring.current.id,
+      retryWindow: rules.limits.retryWindow, now: now)
+    let outcome: SignInOutcome
+    do throws(StorageError) {
+      outcome = try await storage.signIn(intent)
+    } catch {
+      throw .storage(error)
+    }
+    switch outcome {
+    case .signedIn(let grant, let isNewUser): return try issue(grant, isNewUser: isNewUser, now: now)
+    case .objected(let objection): throw .objected(objection)
+    case .credentialAlreadyUsed: throw .credentialAlreadyUsed
+    case .accountDisabled: throw .accountDisabled
+    case .unknownIdentity: throw .unknownIdentity
+    case .identityAlreadyLinked: throw .identityAlreadyLinked
+    case .accountHasOtherIdentity: throw .accountHasOtherIdentity
+    case .linkingAccountNotFound: throw .linkingAccountNotFound
+    case .linkingSessionOver(let end): throw .linkingSessionOver(end)
+    case .loginTooOld: throw .loginTooOld
+    }
+  }
+
+  /// Trades a refresh token for its successor, or for the same answer again.
+  ///
+  /// - Returns: The session, and what an operator may want to know about the refresh.
+  package func refresh(
+    _ text: String
+  ) async throws(SessionRefusal) -> (session: IssuedSession, remark: RefreshRemark?) {
+    let token: RefreshToken
+    do {
+      token = try ring.refreshToken(from: text)
+    } catch {
+      throw error == .malformed ? .refreshTokenMalformed : .refreshTokenUnknown
+    }
+    let now = clock.now()
+    let outcome: RefreshOutcome
+    do throws(StorageError) {
+      outcome = try await storage.refresh(
+        RefreshIntent(
+          session: token.session, counter: token.counter, masterKey: ring.current.id, limits: rules.limits,
+          now: now))
+    } catch {
+      throw .storage(error)
+    }
+    switch outcome {
+    case .current(let grant, let remark): return (try issue(grant, isNewUser: false, now: now), remark)
+    case .reused: throw .refreshTokenReused
+    case .sessionOver(let end): throw .sessionOver(end)
+    case .idle: throw .sessionIdle
+    case .overAge: throw .sessionOverAge
+    case .accountDisabled: throw .accountDisabled
+    case .accountNotFound: throw .accountNotFound
+    }
+  }
+
+  private func objection(
+    to request: SignInRequest, challenge: Challenge?, now: UnixTime
+  ) -> SignInObjection? {
+    if request.isTokenTooOld { return .tokenTooOld }
+    if let challenge { return now < challenge.expiresAt ? nil : .challengeExpired }
+    return request.demandsChallenge ? .challengeRequired : nil
+  }
+
+  private func issue(
+    _ grant: SessionGrant, isNewUser: Bool, now: UnixTime
+  ) throws(SessionRefusal) -> IssuedSession {
+    let session = grant.session
+    // A token does not outlive its session.
+    let expiresAt = min(now + rules.lifetime, session.createdAt + rules.limits.absolute)
+    let payload = sessionTokenPayload(
+      for: grant.account, session: session, rules: rules, now: now, expiresAt: expiresAt)
+    guard
+      let refreshToken = ring.text(
+        of: RefreshToken(session: session.id, counter: session.counter), madeWith: session.masterKey)
+    else { throw .refreshTokenUnknown }
+    guard let idToken = try? keys.sign(payload) else { throw .cannotSign }
+    return IssuedSession(
+      account: grant.account, session: session, idToken: Secret(idToken), refreshToken: Secret(refreshToken),
+      expiresIn: expiresAt.since(now), isNewUser: isNewUser)
+  }
+}

@@ -1,0 +1,103 @@
+package import Domain
+package import Storage
+internal import JOSE
+internal import Wire
+
+/// Who issues session tokens, for whom, and for how long.
+package struct SessionTokenRules: Sendable, Equatable {
+  package let issuer: String
+  /// The project id: one string, since some verifiers refuse an array.
+  package let audience: String
+  /// Seconds.
+  package let lifetime: Int64
+  package let leeway: Int64
+  package let limits: SessionLimits
+
+  package init(issuer: String, audience: String, lifetime: Int64, leeway: Int64, limits: SessionLimits) {
+    self.issuer = issuer
+    self.audience = audience
+    self.lifetime = lifetime
+    self.leeway = leeway
+    self.limits = limits
+  }
+}
+
+/// The payload of a session token (RFC 7519 §4.1, and Firebase's claims), at most a good kilobyte.
+///
+/// - Parameter expiresAt: Never later than the session's own end.
+func sessionTokenPayload(
+  for account: Account, session: Session, rules: SessionTokenRules, now: UnixTime, expiresAt: UnixTime
+) -> [UInt8] {
+  let profile = account.profile
+  var out = JSONWriter(reserving: 768)
+  out.member("iss", rules.issuer)
+  out.member("aud", rules.audience)
+  out.member("sub", account.id.text)
+  out.member("user_id", account.id.text)
+  out.member("iat", now.seconds)
+  out.member("exp", expiresAt.seconds)
+  out.member("auth_time", session.createdAt.seconds)
+  out.member("sid", session.id.description)
+  if let email = profile.email {
+    out.member("email", email.text)
+    out.member("email_verified", profile.isEmailVerified)
+  }
+  out.member("name", account.name?.displayName.flatMap(nameClaim))
+  out.object("firebase") { out in
+    out.object("identities") { out in
+      for identity in account.identities { out.member(identity.provider, [identity.subject.text]) }
+      // The address is in the token already; a very long one twice would make it too big for headers.
+      if let email = profile.email, email.text.utf8.count <= 160 { out.member("email", [email.text]) }
+    }
+    out.member("sign_in_provider", session.provider)
+  }
+  return out.finish()
+}
+
+/// A name cut to what a claim may hold, counted as it is written in JSON.
+private func nameClaim(_ name: String) -> String? {
+  let escapes = name.utf8.count(where: { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") })
+  return prefix(of: name, characters: .max, bytes: max(Limits.nameClaimBytes - escapes, 1))
+}
+
+/// What a session token said, once everything about it was right.
+package struct SessionTokenClaims: Sendable, Equatable {
+  package let account: AccountID
+  package let session: SessionID
+  package let authenticatedAt: UnixTime
+}
+
+/// Why a session token is not accepted. Which check failed is not told: nobody who holds a good one needs it.
+package enum SessionTokenError: Error, Equatable, Sendable {
+  case invalid
+  case expired
+}
+
+extension SigningKeys {
+  /// Verifies one of our own session tokens: a published key, its algorithm, `typ`, issuer, audience and times
+  /// (RFC 8725 §3.8, §3.9, §3.11). Whether session and account still live is storage's to say.
+  package func verify(
+    _ text: String, rules: SessionTokenRules, now: UnixTime
+  ) throws(SessionTokenError) -> SessionTokenClaims {
+    guard let token = try? CompactToken(parsing: text.utf8), let id = token.header.keyID,
+      let key = publicKey(id), token.header.type == "JWT", (try? token.verify(with: key)) != nil,
+      let claims = try? token.claims(), claims.isText("iss", rules.issuer),
+      claims.isText("aud", rules.audience),
+      case .integer(let expiresAt) = claims["exp"], case .integer(let issuedAt) = claims["iat"],
+      case .integer(let authenticatedAt) = claims["auth_time"],
+      let account = claims.text("sub").flatMap(AccountID.init),
+      let session = claims.text("sid").flatMap(SessionID.init(hex:)),
+      issuedAt <= now.seconds + rules.leeway
+    else { throw .invalid }
+    guard now.seconds < expiresAt + rules.leeway else { throw .expired }
+    return SessionTokenClaims(
+      account: account, session: session, authenticatedAt: UnixTime(authenticatedAt))
+  }
+}
+
+extension JSONObject {
+  /// Whether a member is this text, byte for byte.
+  fileprivate func isText(_ name: String, _ expected: String) -> Bool {
+    text(name)?.utf8.elementsEqual(expected.utf8) ?? false
+  }
+}
