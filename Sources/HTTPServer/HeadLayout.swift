@@ -2,7 +2,7 @@ internal import CMicroHTTPD
 
 // Pointers handed out here belong to the connection and are good for the length of the callback that got them.
 
-/// The field lines of a request's head as the library found them, and whether they lay where they should.
+/// The field lines of a request's head as the library found them, values untrimmed, and whether they lay where they should.
 ///
 /// The library accepts a bare LF or CR as a line's end, joins folded lines, and cuts a line at a NUL byte without
 /// a word. None of that can be seen in the strings it hands out, but all of it moves them: in a head that is
@@ -40,7 +40,7 @@ internal import CMicroHTTPD
     // Between the colon and the value lie spaces and tabs only, or the value is elsewhere.
     if checksPlaces, nameStart != next || valueStart <= colon || valueStart - colon > 256 { isPlain = false }
     next = valueStart &+ UInt(value.count) + 2
-    guard let name = unsafe text(name), let value = unsafe text(trimmed(value)) else {
+    guard let name = unsafe text(name), let value = unsafe text(value) else {
       isPlain = false
       return
     }
@@ -55,16 +55,4 @@ internal import CMicroHTTPD
 
 private func text(_ bytes: UnsafeRawBufferPointer) -> String? {
   unsafe String(validating: bytes, as: UTF8.self)
-}
-
-/// Without the spaces and tabs at both ends, which are not part of a value (RFC 9110 §5.5).
-private func trimmed(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-  var range = 0..<bytes.count
-  while let first = range.first, unsafe bytes[first] == 0x20 || bytes[first] == 0x09 {
-    range = (range.lowerBound + 1)..<range.upperBound
-  }
-  while let last = range.last, unsafe bytes[last] == 0x20 || bytes[last] == 0x09 {
-    range = range.lowerBound..<last
-  }
-  return unsafe UnsafeRawBufferPointer(rebasing: bytes[range])
 }

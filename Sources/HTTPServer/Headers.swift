@@ -48,7 +48,21 @@ package struct Headers: Sendable, Equatable, ExpressibleByDictionaryLiteral {
   package func count(of name: String) -> Int {
     fields.count { equalsIgnoringASCIICase($0.name, name) }
   }
+
+  /// With no space or tab at the ends of values, where they mean nothing (RFC 9110 §5.5).
+  var trimmed: Headers {
+    Headers(
+      fields.map { field in
+        let bytes = field.value.utf8
+        guard bytes.first.map(isBlank) == true || bytes.last.map(isBlank) == true else { return field }
+        let inner = bytes.drop(while: isBlank).reversed().drop(while: isBlank).reversed()
+        // A whole piece of valid UTF-8, cut at ASCII: nothing to repair.
+        return Field(name: field.name, value: String(decoding: inner, as: UTF8.self))
+      })
+  }
 }
+
+private func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
 /// Compares bytes after folding A–Z to a–z; never Unicode case, which would make a Kelvin sign a "k".
 func equalsIgnoringASCIICase(_ one: String, _ other: String) -> Bool {

@@ -25,6 +25,9 @@ extension RequestHead {
   ///
   /// libmicrohttpd 0.9.75 lets `Content-Length` beside `Transfer-Encoding`, two `Content-Length`s and
   /// `Content-Length : 3` through, also in its strict mode.
+  ///
+  /// - Parameter headers: As the library keeps them, white space at a value's end included: it frames the body
+  ///   by those very bytes, so `Transfer-Encoding: chunked ` must not pass for `chunked` here.
   static func read(
     method: [UInt8], target: [UInt8], isHTTP10: Bool, headers: Headers
   ) -> Result<RequestHead, HeadFault> {
@@ -41,7 +44,7 @@ extension RequestHead {
         method: String(decoding: method, as: UTF8.self),
         path: String(decoding: target[..<(mark ?? target.endIndex)], as: UTF8.self),
         query: mark.map { String(decoding: target[($0 + 1)...], as: UTF8.self) },
-        headers: headers, framing: framing))
+        headers: headers.trimmed, framing: framing))
   }
 
   /// Origin form, or `*` for OPTIONS (RFC 9112 §3.2); printable ASCII without spaces.
