@@ -27,7 +27,10 @@ static inline size_t cmicrohttpd_keep_escapes(void *context, struct MHD_Connecti
   return strlen(text);
 }
 
-/* MHD_start_daemon is variadic, which Swift cannot call. Without MHD_USE_ERROR_LOG the library is silent. */
+/* MHD_start_daemon is variadic, which Swift cannot call. Without MHD_USE_ERROR_LOG the library is silent.
+
+   MHD_OPTION_STRICT_FOR_CLIENT stays 0: strictness in 0.9.75 adds two checks, of spaces in the target and of a
+   missing Host, that are made in Swift anyway, and its own refusal of the latter sends its head twice. */
 static inline struct MHD_Daemon *cmicrohttpd_start_daemon(const struct cmicrohttpd_settings *settings) {
   return MHD_start_daemon(
       MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
@@ -37,7 +40,7 @@ static inline struct MHD_Daemon *cmicrohttpd_start_daemon(const struct cmicrohtt
       MHD_OPTION_CONNECTION_LIMIT, settings->connection_limit,
       MHD_OPTION_CONNECTION_TIMEOUT, settings->idle_seconds,
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, settings->connection_memory_limit,
-      MHD_OPTION_STRICT_FOR_CLIENT, 1,
+      MHD_OPTION_STRICT_FOR_CLIENT, 0,
       MHD_OPTION_UNESCAPE_CALLBACK, &cmicrohttpd_keep_escapes, NULL,
       MHD_OPTION_URI_LOG_CALLBACK, settings->target, settings->context,
       MHD_OPTION_NOTIFY_COMPLETED, settings->completed, settings->context,

@@ -63,7 +63,7 @@ func accessed(
     core.begun.add(1, ordering: .relaxed)
     let head = unsafe readHead(reception.target, connection, url, method, version)
     let peer = unsafe cmicrohttpd_get_client_address(connection).flatMap { unsafe peerAddress($0) }
-    step = unsafe reception.begin(head, peer: peer, on: connection, core)
+    step = reception.begin(head, peer: peer, core)
   } else if unsafe pieceSize.pointee > 0 {
     step = unsafe reception.receive(UnsafeRawBufferPointer(start: piece, count: pieceSize.pointee), core)
     unsafe pieceSize.pointee = 0
@@ -75,7 +75,8 @@ func accessed(
     return .YES
   case .deliver(let response):
     reception.stage = .answered
-    return unsafe deliver(response, on: connection, closing: core.isDraining.load(ordering: .relaxed))
+    let isLast = reception.isLast || core.isDraining.load(ordering: .relaxed)
+    return unsafe deliver(response, on: connection, closing: isLast)
   case .breakOff:
     return .NO
   }

@@ -58,10 +58,10 @@ package final class HTTPListener: Sendable {
   package func stop(within patience: Duration) async {
     core.isDraining.store(true, ordering: .relaxed)
     daemon.withLock { $0?.quiesce() }
-    await waitUntilIdle(for: patience)
+    await waitUntilIdle(since: Self.lull, for: patience)
     wakeAll()
     // The refusals must be written before the threads end.
-    await waitUntilIdle(for: Self.farewell)
+    await waitUntilIdle(since: .zero, for: Self.farewell)
     await withCheckedContinuation { continuation in
       joinThreads { continuation.resume() }
     }
@@ -70,9 +70,24 @@ package final class HTTPListener: Sendable {
   /// How long the refusals of a stop may take to be written.
   private static let farewell = Duration.seconds(1)
 
-  private func waitUntilIdle(for patience: Duration) async {
+  /// How long nothing must have happened on connections that are still open: a request may be on its way from
+  /// a client that was not told yet that its connection closes.
+  private static let lull = Duration.milliseconds(100)
+
+  /// Waits until no request is being answered and either no connection is open or none sent one for a while.
+  private func waitUntilIdle(since lull: Duration, for patience: Duration) async {
     let end = ContinuousClock.now.advanced(by: patience)
-    while core.begun.load(ordering: .acquiring) > 0, ContinuousClock.now < end {
+    var idleSince: ContinuousClock.Instant?
+    while true {
+      let now = ContinuousClock.now
+      if core.begun.load(ordering: .acquiring) > 0 {
+        idleSince = nil
+      } else if openConnections == 0 || now - (idleSince ?? now) >= lull {
+        return
+      } else if idleSince == nil {
+        idleSince = now
+      }
+      guard now < end else { return }
       do { try await Task.sleep(for: .milliseconds(2)) } catch { return }
     }
   }

@@ -26,6 +26,12 @@ final class Reception {
   var body: [UInt8] = []
   /// Whether the request is counted as begun.
   var isCounted = false
+  /// Whether the connection ends after this request in any case.
+  ///
+  /// True of every chunked request: the library takes a bare LF for the end of a chunk's size line, also after
+  /// an extension, so a proxy before it may see the body end elsewhere. What follows is then never read as a
+  /// second request.
+  var isLast = false
 
   init(target: [UInt8]) {
     self.target = target
@@ -46,7 +52,9 @@ enum Step {
 
 extension Reception {
   /// Decides about a request whose head is complete, before any of its body.
-  func begin(_ head: Result<RequestHead, HeadFault>, peer: PeerAddress?, on connection: OpaquePointer, _ core: ListenerCore) -> Step {
+  ///
+  /// Whatever is answered here ends the connection, since the library takes the body for unwanted.
+  func begin(_ head: Result<RequestHead, HeadFault>, peer: PeerAddress?, _ core: ListenerCore) -> Step {
     guard let peer else { return .breakOff }
     let read: RequestHead
     switch head {
@@ -60,13 +68,15 @@ extension Reception {
     let limit = core.configuration.bodyLimit
     switch read.framing {
     case .none:
-      return unsafe respond(to: request, on: connection, core)
+      // Not answered yet, though it is complete: the library closes a connection that is answered in this call.
+      stage = .body(request, limit: 0)
+      return .wait
     case .length(let length) where length > limit:
       return .deliver(core.response(to: .bodyTooLarge, request))
     case .length, .chunked:
-      // Not worth receiving; the connection closes because the body is left unread.
+      // Not worth receiving.
       if core.isFull { return .deliver(core.response(to: .overloaded, request)) }
-      if case .length(let length) = read.framing { body.reserveCapacity(length) }
+      if case .length(let length) = read.framing { body.reserveCapacity(length) } else { isLast = true }
       stage = .body(request, limit: limit)
       return .wait
     }
@@ -100,6 +110,7 @@ extension Reception {
   func proceed(on connection: OpaquePointer, _ core: ListenerCore) -> Step {
     switch stage {
     case .body(let request, _):
+      if body.isEmpty { return unsafe respond(to: request, on: connection, core) }
       let whole = Request(
         method: request.method, path: request.path, query: request.query, headers: request.headers,
         body: body, peer: request.peer, arrived: request.arrived)
