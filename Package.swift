@@ -94,5 +94,7 @@ let package = Package(
     // Layer 7: the programs.
     program("bramley", ["Assembly", "AppleIdentity", "Domain", "JOSE", "Sessions", "Settings", "Storage", "Wire"]),
     program("bramley-mock-apple", ["MockApple", "Domain"]),
+
+    tests("HTTPServerTests", ["HTTPServer"]),
   ]
 )

@@ -1,1 +1,65 @@
+#ifndef CMICROHTTPD_SHIM_H
+#define CMICROHTTPD_SHIM_H
+
 #include <microhttpd.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* What MHD_start_daemon is told. The callbacks get `context`, which must outlive the daemon. */
+struct cmicrohttpd_settings {
+  int listen_socket;
+  unsigned int threads;
+  unsigned int connection_limit;
+  unsigned int idle_seconds;
+  size_t connection_memory_limit;
+  void *context;
+  MHD_AccessHandlerCallback access;
+  void *(*target)(void *context, const char *target, struct MHD_Connection *connection);
+  MHD_RequestCompletedCallback completed;
+  MHD_NotifyConnectionCallback connection_changed;
+};
+
+/* Leaves escapes as they were sent: decoding before routing lets two spellings reach one route, and a %00
+   would end the path early. */
+static inline size_t cmicrohttpd_keep_escapes(void *context, struct MHD_Connection *connection, char *text) {
+  (void) context;
+  (void) connection;
+  return strlen(text);
+}
+
+/* MHD_start_daemon is variadic, which Swift cannot call. Without MHD_USE_ERROR_LOG the library is silent.
+
+   MHD_OPTION_STRICT_FOR_CLIENT stays 0: strictness in 0.9.75 adds two checks, of spaces in the target and of a
+   missing Host, that are made in Swift anyway, and its own refusal of the latter sends its head twice. */
+static inline struct MHD_Daemon *cmicrohttpd_start_daemon(const struct cmicrohttpd_settings *settings) {
+  return MHD_start_daemon(
+      MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
+      settings->access, settings->context,
+      MHD_OPTION_LISTEN_SOCKET, (MHD_socket) settings->listen_socket,
+      MHD_OPTION_THREAD_POOL_SIZE, settings->threads > 1 ? settings->threads : 0u,
+      MHD_OPTION_CONNECTION_LIMIT, settings->connection_limit,
+      MHD_OPTION_CONNECTION_TIMEOUT, settings->idle_seconds,
+      MHD_OPTION_CONNECTION_MEMORY_LIMIT, settings->connection_memory_limit,
+      MHD_OPTION_STRICT_FOR_CLIENT, 0,
+      MHD_OPTION_UNESCAPE_CALLBACK, &cmicrohttpd_keep_escapes, NULL,
+      MHD_OPTION_URI_LOG_CALLBACK, settings->target, settings->context,
+      MHD_OPTION_NOTIFY_COMPLETED, settings->completed, settings->context,
+      MHD_OPTION_NOTIFY_CONNECTION, settings->connection_changed, settings->context,
+      MHD_OPTION_END);
+}
+
+/* The client's address, owned by the connection; NULL when the library does not know it. */
+static inline const struct sockaddr *cmicrohttpd_get_client_address(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *information =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+  return information == NULL ? NULL : information->client_addr;
+}
+
+/* Bytes of the request's head with its line ends; 0 when the library does not know. */
+static inline size_t cmicrohttpd_get_head_size(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *information =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+  return information == NULL ? 0 : information->header_size;
+}
+
+#endif

@@ -1,0 +1,30 @@
+internal import CMicroHTTPD
+
+/// Field names that the library writes from what it knows; a second opinion would be a smuggling gift.
+private let libraryFields = ["Content-Length", "Transfer-Encoding", "Connection", "Date"]
+
+/// Hands an answer to the library, which copies it.
+///
+/// - Returns: What the access callback returns: NO closes the connection.
+func deliver(_ response: Response, on connection: OpaquePointer, closing: Bool) -> MHD_Result {
+  let response = response.sendable
+  let created = unsafe response.body.withUnsafeBytes { bytes in
+    // MUST_COPY: the library neither keeps nor frees our bytes, and does not write to them.
+    unsafe MHD_create_response_from_buffer(
+      bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress), .RESPMEM_MUST_COPY)
+  }
+  guard let created = unsafe created else { return .NO }
+  // Queueing takes a reference of its own; ours goes at the end in any case.
+  defer { unsafe MHD_destroy_response(created) }
+  for field in response.headers.fields {
+    // The library refuses empty values, which say nothing anyway.
+    if field.value.isEmpty || libraryFields.contains(where: { equalsIgnoringASCIICase($0, field.name) }) {
+      continue
+    }
+    guard unsafe MHD_add_response_header(created, field.name, field.value) == .YES else { return .NO }
+  }
+  if response.closesConnection || closing {
+    guard unsafe MHD_add_response_header(created, "Connection", "close") == .YES else { return .NO }
+  }
+  return unsafe MHD_queue_response(connection, UInt32(response.status), created)
+}

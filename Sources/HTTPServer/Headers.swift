@@ -1,0 +1,94 @@
+/// Header fields in the order they came, looked up without regard to ASCII case (RFC 9110 §5.1).
+package struct Headers: Sendable, Equatable, ExpressibleByDictionaryLiteral {
+  /// One field line. Of a request, the value has no white space at its ends and is valid UTF-8.
+  package struct Field: Sendable, Equatable {
+    package let name: String
+    package let value: String
+
+    package init(name: String, value: String) {
+      self.name = name
+      self.value = value
+    }
+
+    /// Whether the field can be sent: the name is a token, the value printable bytes, spaces and tabs
+    /// (RFC 9110 §5.5). Anything else could end the field early and begin another.
+    package var isWellFormed: Bool {
+      isToken(name.utf8) && value.utf8.allSatisfy(isFieldByte)
+    }
+  }
+
+  /// All fields, in order.
+  package private(set) var fields: [Field]
+
+  package init(_ fields: [Field] = []) {
+    self.fields = fields
+  }
+
+  package init(dictionaryLiteral elements: (String, String)...) {
+    fields = elements.map { Field(name: $0.0, value: $0.1) }
+  }
+
+  /// Adds a field after the others, also when one of that name is there.
+  package mutating func append(_ name: String, _ value: String) {
+    fields.append(Field(name: name, value: value))
+  }
+
+  /// The first value of a name, or nil when there is none.
+  package func first(_ name: String) -> String? {
+    for field in fields where equalsIgnoringASCIICase(field.name, name) { return field.value }
+    return nil
+  }
+
+  /// Every value of a name, in order.
+  package func all(_ name: String) -> [String] {
+    fields.filter { equalsIgnoringASCIICase($0.name, name) }.map(\.value)
+  }
+
+  /// How many field lines have the name.
+  package func count(of name: String) -> Int {
+    fields.count { equalsIgnoringASCIICase($0.name, name) }
+  }
+
+  /// With no space or tab at the ends of values, where they mean nothing (RFC 9110 §5.5).
+  var trimmed: Headers {
+    Headers(
+      fields.map { field in
+        let bytes = field.value.utf8
+        guard bytes.first.map(isBlank) == true || bytes.last.map(isBlank) == true else { return field }
+        let inner = bytes.drop(while: isBlank).reversed().drop(while: isBlank).reversed()
+        // A whole piece of valid UTF-8, cut at ASCII: nothing to repair.
+        return Field(name: field.name, value: String(decoding: inner, as: UTF8.self))
+      })
+  }
+}
+
+private func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+
+/// Compares bytes after folding A–Z to a–z; never Unicode case, which would make a Kelvin sign a "k".
+func equalsIgnoringASCIICase(_ one: String, _ other: String) -> Bool {
+  let one = one.utf8
+  let other = other.utf8
+  return one.count == other.count && zip(one, other).allSatisfy { folded($0) == folded($1) }
+}
+
+private func folded(_ byte: UInt8) -> UInt8 {
+  (0x41...0x5A).contains(byte) ? byte | 0x20 : byte
+}
+
+/// Whether bytes are a token: one or more `tchar` (RFC 9110 §5.6.2).
+func isToken(_ bytes: some Collection<UInt8>) -> Bool {
+  !bytes.isEmpty && bytes.allSatisfy(isTokenByte)
+}
+
+private func isTokenByte(_ byte: UInt8) -> Bool {
+  switch byte {
+  case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+  case 0x21, 0x23...0x27, 0x2A, 0x2B, 0x2D, 0x2E, 0x5E, 0x5F, 0x60, 0x7C, 0x7E: true
+  default: false
+  }
+}
+
+/// Whether a byte may stand in a field's value: everything but control bytes, with the tab allowed.
+func isFieldByte(_ byte: UInt8) -> Bool {
+  byte == 0x09 || (byte >= 0x20 && byte != 0x7F)
+}

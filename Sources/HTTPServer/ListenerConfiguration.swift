@@ -1,0 +1,48 @@
+/// Where a listener listens and what it allows. Nothing has a default: each limit is somebody's decision.
+package struct ListenerConfiguration: Sendable, Equatable {
+  /// An IPv4 or IPv6 address, or a name of this machine; `::` takes IPv4 too.
+  package var host: String
+  /// 0 lets the system pick one.
+  package var port: UInt16
+  /// Threads that read, parse, answer what does not wait, and write.
+  package var threads: Int
+  /// Connections at a time, over all threads; newcomers beyond it wait in the backlog.
+  package var connectionLimit: Int
+  /// Bytes of a request's body.
+  package var bodyLimit: Int
+  /// Bytes of memory of one connection, which bounds the request's head.
+  package var connectionMemoryLimit: Int
+  /// Seconds without a byte after which a connection closes.
+  package var idleSeconds: Int
+  /// From a complete head to the answer.
+  package var deadline: Duration
+  /// Requests that responders work on at a time; one more is refused as overloaded.
+  package var maxRequestsInFlight: Int
+
+  package init(
+    host: String, port: UInt16, threads: Int, connectionLimit: Int, bodyLimit: Int,
+    connectionMemoryLimit: Int, idleSeconds: Int, deadline: Duration, maxRequestsInFlight: Int
+  ) {
+    self.host = host
+    self.port = port
+    self.threads = threads
+    self.connectionLimit = connectionLimit
+    self.bodyLimit = bodyLimit
+    self.connectionMemoryLimit = connectionMemoryLimit
+    self.idleSeconds = idleSeconds
+    self.deadline = deadline
+    self.maxRequestsInFlight = maxRequestsInFlight
+  }
+
+  /// The name of the first limit that means nothing, or nil.
+  var invalidLimit: String? {
+    // 512 bytes is the least with which the library can answer at all; the upper bounds are those of C's ints.
+    if !(1...1024).contains(threads) { return "threads" }
+    if connectionLimit < threads || connectionLimit > Int(Int32.max) { return "connectionLimit" }
+    if bodyLimit < 0 { return "bodyLimit" }
+    if connectionMemoryLimit < 512 { return "connectionMemoryLimit" }
+    if idleSeconds < 1 || idleSeconds > 86_400 { return "idleSeconds" }
+    if deadline <= .zero { return "deadline" }
+    return maxRequestsInFlight < 1 ? "maxRequestsInFlight" : nil
+  }
+}

@@ -1,0 +1,173 @@
+import Glibc
+import HTTPServer
+import Testing
+
+/// Connections over more than one request, bodies at their limit, and clients that stop half-way.
+@Suite(.timeLimit(.minutes(2))) struct ConnectionTests {
+  @Test func `a connection is used again`() async throws {
+    try await withListener { listener in
+      let port = listener.port
+      let bodies = try await onThread {
+        let client = try RawConnection(port)
+        return try (1...50).map { index in
+          client.post("/", "\(index)")
+          return try client.readAnswer().body
+        }
+      }
+      #expect(bodies == (1...50).map { "\($0)" })
+    }
+  }
+
+  @Test func `pipelined requests are answered in order, waiting or not`() async throws {
+    try await withListener(respond: { request in
+      if request.path.utf8.count % 2 == 0 { try? await Task.sleep(for: .milliseconds(5)) }
+      return await echo(request)
+    }) { listener in
+      let port = listener.port
+      let paths = try await onThread {
+        let client = try RawConnection(port)
+        client.send(
+          (1...20).map { "GET /\(String(repeating: "a", count: $0)) HTTP/1.1\r\nHost: a\r\n\r\n" }.joined())
+        return try (1...20).map { _ in try client.readAnswer().headers["x-path"] }
+      }
+      #expect(paths == (1...20).map { "/" + String(repeating: "a", count: $0) })
+    }
+  }
+
+  @Test func `a body of exactly the limit is taken`() async throws {
+    let answer = try await answer { $0.post("/", String(repeating: "b", count: 1024)) }
+    #expect(answer.status == 200)
+    #expect(answer.body.utf8.count == 1024)
+  }
+
+  @Test func `a longer body is refused before it comes`() async throws {
+    let answer = try await answer {
+      $0.send("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1025\r\n\r\n")
+    }
+    #expect(answer.status == 413)
+    #expect(answer.headers["connection"] == "close")
+  }
+
+  @Test func `a body that is expected is asked for`() async throws {
+    let text = try await withListener { listener in
+      let port = listener.port
+      return try await onThread {
+        let client = try RawConnection(port)
+        client.send("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\n")
+        client.send("Connection: close\r\n\r\n")
+        let goOn = try client.readAnswer()
+        client.send("abc")
+        return (goOn.status, client.readToEnd())
+      }
+    }
+    #expect(text.0 == 100)
+    #expect(text.1.hasSuffix("abc"))
+  }
+
+  @Test func `a chunked body of exactly the limit is taken and ends the connection`() async throws {
+    let text = try await withListener { listener in
+      let port = listener.port
+      return try await onThread {
+        let client = try RawConnection(port)
+        client.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+        client.send(String(repeating: "200;e=1\r\n\(String(repeating: "b", count: 512))\r\n", count: 2))
+        client.send("0\r\n\r\nGET /second HTTP/1.1\r\nHost: a\r\n\r\n")
+        return client.readToEnd()
+      }
+    }
+    #expect(text.hasPrefix("HTTP/1.1 200 "))
+    #expect(answerCount(text) == 1)
+    #expect(text.contains("Connection: close\r\n"))
+  }
+
+  @Test func `a longer chunked body is refused when it has come`() async throws {
+    let answer = try await answer {
+      $0.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+      $0.send(String(repeating: "200\r\n\(String(repeating: "b", count: 512))\r\n", count: 3) + "0\r\n\r\n")
+    }
+    #expect(answer.status == 413)
+    #expect(answer.headers["connection"] == "close")
+  }
+
+  @Test func `a chunked body without end is cut off`() async throws {
+    try await withListener { listener in
+      let port = listener.port
+      let wasCut = try await onThread {
+        let client = try RawConnection(port)
+        client.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+        let chunk = "4000\r\n\(String(repeating: "b", count: 0x4000))\r\n"
+        for _ in 0..<4096 where !client.send(chunk) { return true }
+        return false
+      }
+      #expect(wasCut)
+    }
+  }
+
+  @Test func `a client that says nothing more is hung up on`() async throws {
+    let seen = Record<String>()
+    try await withListener(
+      .test { $0.idleSeconds = 1 },
+      respond: { request in
+        seen.append(request.path)
+        return await echo(request)
+      }
+    ) { listener in
+      let port = listener.port
+      let texts = try await onThread {
+        let head = try RawConnection(port)
+        head.send("GET / HTTP/1.1\r\nHo")
+        let body = try RawConnection(port)
+        body.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc")
+        return [head.readToEnd(), body.readToEnd()]
+      }
+      #expect(!texts.contains { $0.contains("200 OK") })
+      try await eventually { listener.openConnections == 0 }
+    }
+    #expect(seen.values.isEmpty)
+  }
+
+  @Test func `a body that trickles past the deadline is refused`() async throws {
+    let answer = try await withListener(.test { $0.deadline = .milliseconds(300) }) { listener in
+      let port = listener.port
+      return try await onThread {
+        let client = try RawConnection(port)
+        client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\na")
+        // The passing of time is what is tested.
+        usleep(400_000)
+        client.send("b")
+        return try client.readAnswer()
+      }
+    }
+    #expect(answer.status == 408)
+    #expect(answer.headers["connection"] == "close")
+  }
+
+  @Test func `a half-sent body is never answered`() async throws {
+    let seen = Record<String>()
+    try await withListener(respond: { request in
+      seen.append(request.path)
+      return await echo(request)
+    }) { listener in
+      let port = listener.port
+      try await onThread {
+        for _ in 0..<50 {
+          let client = try RawConnection(port)
+          client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc")
+        }
+      }
+      try await eventually { listener.openConnections == 0 }
+    }
+    #expect(seen.values.isEmpty)
+  }
+
+  private func answer(_ send: @escaping @Sendable (RawConnection) -> Void) async throws -> Answer {
+    try await withListener { listener in
+      let port = listener.port
+      return try await onThread {
+        let client = try RawConnection(port)
+        send(client)
+        return try client.readAnswer()
+      }
+    }
+  }
+}
