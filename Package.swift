@@ -78,8 +78,8 @@ let package = Package(
     // Layer 5: the HTTP face, and what an operator may set.
     module(
       "API",
-      ["HTTPServer", "Wire", "Domain", "Telemetry", "AppleIdentity", "Sessions", "Storage"]),
-    module("Settings", ["CYAML", "Domain", "AppleIdentity"]),
+      ["HTTPServer", "Wire", "Domain", "Crypto", "Telemetry", "AppleIdentity", "Sessions", "Storage"]),
+    module("Settings", ["CYAML", "Domain", "Crypto", "AppleIdentity", "Sessions", "Telemetry"]),
 
     // Layer 6: everything put together; and a stand-in for Apple.
     module(

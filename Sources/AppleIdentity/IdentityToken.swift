@@ -15,6 +15,9 @@ package struct UnverifiedIdentityToken: Sendable {
   private let token: CompactToken
   private let claims: IdentityClaims
 
+  /// The claims as Apple wrote them, JSON.
+  package var claimsText: String { String(decoding: token.payload, as: UTF8.self) }
+
   package init(parsing text: String, rules: IdentityTokenRules) throws(IdentityTokenRefusal) {
     do {
       token = try CompactToken(parsing: text.utf8)

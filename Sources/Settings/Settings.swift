@@ -1,4 +1,60 @@
-//===-- Settings ----------------------------------------------------------===//
+//===-- Settings -----------------------------------------------------------===//
 // What an operator may set: the environment and a YAML file, read once into typed values, with every fault
-// reported together.
+// reported together. What is typed here is right; nobody checks it again.
 //===------------------------------------------------------------------------===//
+
+package import AppleIdentity
+package import Crypto
+package import Domain
+package import Telemetry
+
+/// Everything that is set.
+package struct Settings: Sendable {
+  /// Where to listen.
+  package struct Listen: Sendable, Equatable {
+    package let host: String
+    package let port: UInt16
+    /// `host:port`, an IPv6 address in brackets.
+    package var text: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+    /// Whether this is every address of the machine.
+    package var isWildcard: Bool { host == "0.0.0.0" || host == "::" }
+  }
+
+  package let listen: Listen
+  /// Nil: made from the address that the listener gets.
+  package let publicURL: String?
+  package let projectID: String
+  /// Nil: the public URL.
+  package let issuer: String?
+  package let databasePath: String
+  /// The first makes new things, all are accepted. Nil: a file beside the database.
+  package let masterKeys: [Secret<[UInt8]>]?
+  package let apiKeys: [Secret<String>]
+  package let appleRules: IdentityTokenRules
+  package let appleBaseURL: String
+  package let sessionAlgorithm: SignatureAlgorithm
+  package let sessionTTL: Int64
+  package let sessionIdleTTL: Int64
+  package let sessionMaxTTL: Int64
+  package let clockLeeway: Int64
+  package let retryWindow: Int64
+  package let recentLoginWindow: Int64
+  /// `*` alone, or exact origins.
+  package let allowedOrigins: [String]
+  package let threads: Int
+  package let logLevel: LogLevel
+  /// What is allowed but probably not meant.
+  package let warnings: [String]
+}
+
+/// One thing that is wrong with the settings: which, and what would be right.
+package struct SettingsFault: Equatable, Sendable {
+  /// `BRAMLEY_…`, or the file.
+  package let setting: String
+  package let problem: String
+}
+
+/// Everything that is wrong with the settings.
+package struct SettingsFaults: Error, Equatable, Sendable {
+  package let faults: [SettingsFault]
+}

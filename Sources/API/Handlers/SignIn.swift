@@ -1,0 +1,138 @@
+internal import AppleIdentity
+internal import Domain
+internal import HTTPServer
+internal import Sessions
+internal import Telemetry
+internal import Wire
+
+/// `POST /v1/signInWithIdp`: Apple's ID token, the raw nonce and the person's name for a session.
+///
+/// The order is from cheap to dear: shapes, the bearer, the token's own checks, the nonce, and one transaction.
+struct SignIn: Sendable {
+  let rules: IdentityTokenRules
+  let directory: KeyDirectory
+  let issuer: SessionIssuer
+  let clock: WallClock
+
+  func respond(to call: Call) async throws(Failure) -> Response {
+    let body = try SignInBody(call.request.jsonBody())
+    let link = try bearer(of: call.request)
+    let (token, rawUserInfo) = try await verified(body)
+    do {
+      try token.nonceRule.check(raw: body.rawNonce, claim: token.claims.nonce)
+    } catch {
+      throw Failure(FailureReason(error))
+    }
+    let session: IssuedSession
+    do {
+      session = try await issuer.signIn(request(for: token, body, link))
+    } catch {
+      throw Failure(error)
+    }
+    return .json(answer(session, body, token, rawUserInfo))
+  }
+
+  private func verified(_ body: SignInBody) async throws(Failure) -> (VerifiedIdentityToken, String) {
+    do {
+      let token = try UnverifiedIdentityToken(parsing: body.idToken, rules: rules)
+      let key = try await directory.key(token.keyID)
+      return (try token.verified(by: key, rules: rules, now: clock.now()), token.claimsText)
+    } catch {
+      throw Failure(FailureReason(error))
+    }
+  }
+
+  /// The session that the identity is to be added to. A bad bearer is refused, never a plain sign-in.
+  private func bearer(of request: Request) throws(Failure) -> SessionTokenClaims? {
+    guard let value = request.headers.first("Authorization") else { return nil }
+    let scheme = "bearer "
+    guard request.headers.count(of: "Authorization") == 1,
+      value.utf8.prefix(scheme.utf8.count).elementsEqual(
+        scheme.utf8, by: { $0 == $1 || ((0x41...0x5A).contains($0) && $0 + 0x20 == $1) })
+    else { throw Failure(.sessionTokenInvalid, isBearer: true) }
+    do {
+      return try issuer.verify(String(value.dropFirst(scheme.count)))
+    } catch {
+      throw Failure(error == .expired ? .sessionTokenExpired : .sessionTokenInvalid, isBearer: true)
+    }
+  }
+
+  private func request(
+    for token: VerifiedIdentityToken, _ body: SignInBody, _ link: SessionTokenClaims?
+  ) -> SignInRequest {
+    SignInRequest(
+      identity: ProviderIdentity(provider: appleProviderID, subject: token.claims.subject),
+      profile: token.claims.profile, name: body.name, device: body.device, tokenDigest: token.digest,
+      tokenIssuedAt: token.claims.issuedAt, tokenExpiresAt: token.claims.expiresAt,
+      isTokenTooOld: token.isTooOld, rawNonce: body.rawNonce,
+      demandsChallenge: token.nonceRule.demandsChallenge, link: link, createsAccount: body.autoCreate)
+  }
+
+  /// Firebase's names, and ours. Unknown values are left out.
+  private func answer(
+    _ issued: IssuedSession, _ body: SignInBody, _ token: VerifiedIdentityToken, _ rawUserInfo: String
+  ) -> [UInt8] {
+    let account = issued.account
+    var out = JSONWriter(reserving: 4096)
+    out.member("idToken", issued.idToken.reveal())
+    out.member("refreshToken", issued.refreshToken.reveal())
+    out.member("expiresIn", String(issued.expiresIn))
+    out.member("localId", account.id.text)
+    out.member("providerId", appleProviderID)
+    out.member("federatedId", token.claims.subject.text)
+    if let email = account.profile.email {
+      out.member("email", email.text)
+      out.member("emailVerified", account.profile.isEmailVerified)
+      out.member("isPrivateEmail", account.profile.isPrivateEmail)
+    }
+    out.member("isNewUser", issued.isNewUser)
+    out.member("displayName", account.name?.displayName)
+    out.member("firstName", account.name?.givenName)
+    out.member("lastName", account.name?.familyName)
+    out.member("fullName", account.name?.fullName)
+    out.member("rawUserInfo", rawUserInfo)
+    out.member("oauthIdToken", body.idToken)
+    out.member("sessionId", issued.session.id.description)
+    if let status = account.profile.realUserStatus { out.member("realUserStatus", status.rawValue) }
+    return out.finish()
+  }
+}
+
+/// The body of a sign-in, each field of its one type. An e-mail address in it is not read.
+private struct SignInBody {
+  let idToken: String
+  let rawNonce: String
+  let name: PersonName?
+  let device: Device?
+  let autoCreate: Bool
+
+  init(_ body: JSONObject) throws(Failure) {
+    let provider = try body.field(text: "providerId")
+    guard provider == nil || provider == appleProviderID else { throw Failure(.invalidProviderID) }
+    guard let idToken = try body.field(text: "idToken") else { throw Failure(.fieldMissing, field: "idToken") }
+    guard let rawNonce = try body.field(text: "rawNonce", atMost: Limits.nonceBytes) else {
+      throw Failure(.nonceMissing, field: "rawNonce")
+    }
+    self.idToken = idToken
+    self.rawNonce = rawNonce
+    name = try body.field(object: "fullName").map { fields throws(Failure) in try personName(fields) }
+    device = try body.field(object: "device").map { fields throws(Failure) in try makeDevice(fields) }
+    autoCreate = try body.field(flag: "autoCreate") ?? true
+    // Of the right type or refused, so that an app finds out before the day they are needed.
+    _ = try body.field(text: "authorizationCode", atMost: Limits.codeBytes)
+    _ = try body.field(text: "redirectUri", atMost: Limits.codeBytes)
+  }
+}
+
+private func personName(_ fields: JSONObject) throws(Failure) -> PersonName {
+  PersonName(
+    givenName: try fields.field(text: "givenName"), familyName: try fields.field(text: "familyName"),
+    middleName: try fields.field(text: "middleName"), namePrefix: try fields.field(text: "namePrefix"),
+    nameSuffix: try fields.field(text: "nameSuffix"), nickname: try fields.field(text: "nickname"))
+}
+
+private func makeDevice(_ fields: JSONObject) throws(Failure) -> Device {
+  Device(
+    name: try fields.field(text: "name"), model: try fields.field(text: "model"),
+    os: try fields.field(text: "os"), appVersion: try fields.field(text: "appVersion"))
+}

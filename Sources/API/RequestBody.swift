@@ -1,0 +1,96 @@
+internal import Domain
+internal import HTTPServer
+internal import Wire
+
+/// A body that was read as its media type says. One form for both, since a form has text fields only.
+enum RequestFields {
+  case json(JSONObject)
+  case form(FormBody)
+
+  /// Text under the first of `names` that is there; two of them at once are one field named twice.
+  func text(_ names: String...) throws(Failure) -> String? {
+    var found: String?
+    for name in names {
+      guard let value = try text(named: name) else { continue }
+      guard found == nil else { throw Failure(.duplicateMember, field: name) }
+      found = value
+    }
+    return found
+  }
+
+  private func text(named name: String) throws(Failure) -> String? {
+    switch self {
+    case .json(let object): try object.field(text: name)
+    case .form(let form): form[name]
+    }
+  }
+}
+
+extension Request {
+  /// The body as a JSON object; any other media type is refused, a missing one too.
+  func jsonBody() throws(Failure) -> JSONObject {
+    guard mediaType == "application/json" else { throw Failure(.mediaTypeNotSupported) }
+    do {
+      return try JSONObject(parsing: body)
+    } catch {
+      throw Failure(error == .duplicateMember ? .duplicateMember : .bodyMalformed)
+    }
+  }
+
+  /// The body as JSON or as a form.
+  func jsonOrFormBody() throws(Failure) -> RequestFields {
+    guard mediaType == "application/x-www-form-urlencoded" else { return .json(try jsonBody()) }
+    do {
+      return .form(try FormBody(parsing: body))
+    } catch {
+      throw Failure(error == .duplicateMember ? .duplicateMember : .bodyMalformed)
+    }
+  }
+
+  /// The media type in lower case; nil when there is none, two, or a charset other than UTF-8: text that is
+  /// read as something else than it says is how two readers come to differ.
+  private var mediaType: String? {
+    guard headers.count(of: "Content-Type") == 1, let value = headers.first("Content-Type") else { return nil }
+    let parts = value.split(separator: ";", omittingEmptySubsequences: false).map { part in
+      String(
+        decoding: part.utf8.filter { $0 != 0x20 && $0 != 0x09 }.map { (0x41...0x5A).contains($0) ? $0 + 0x20 : $0 },
+        as: UTF8.self)
+    }
+    for parameter in parts.dropFirst() where parameter.hasPrefix("charset=") {
+      guard ["charset=utf-8", "charset=\"utf-8\""].contains(parameter) else { return nil }
+    }
+    return parts.first
+  }
+}
+
+extension JSONObject {
+  /// A text field; nil when it is absent, null or empty.
+  func field(text name: String, atMost bytes: Int = .max) throws(Failure) -> String? {
+    let text: String?
+    do {
+      text = try optionalText(name)
+    } catch {
+      throw Failure(.fieldType, field: name)
+    }
+    guard (text?.utf8.count ?? 0) <= bytes else { throw Failure(.fieldTooLong, field: name) }
+    return text
+  }
+
+  /// A boolean field; nil when it is absent or null.
+  func field(flag name: String) throws(Failure) -> Bool? {
+    do {
+      return try optionalFlag(name)
+    } catch {
+      throw Failure(.fieldType, field: name)
+    }
+  }
+
+  /// An object field; nil when it is absent or null.
+  func field(object name: String) throws(Failure) -> JSONObject? {
+    do {
+      return try optionalObject(name)
+    } catch {
+      throw Failure(.fieldType, field: name)
+    }
+  }
+}

@@ -1,0 +1,93 @@
+internal import AppleIdentity
+internal import Sessions
+internal import Storage
+
+// Refusals of the rules, each translated once into the failure that a client sees.
+
+extension FailureReason {
+  init(_ refusal: IdentityTokenRefusal) {
+    self =
+      switch refusal {
+      case .tokenMalformed: .tokenMalformed
+      case .tokenTooLarge: .tokenTooLarge
+      case .headerNotAllowed: .headerNotAllowed
+      case .algorithmNotAllowed: .algorithmNotAllowed
+      case .keyUnknown: .keyUnknown
+      case .keysUnavailable: .appleKeysUnavailable
+      case .signatureInvalid: .signatureInvalid
+      case .issuerNotAllowed: .issuerNotAllowed
+      case .audienceNotAllowed: .audienceNotAllowed
+      case .claimInvalid: .claimInvalid
+      case .tokenExpired: .tokenExpired
+      case .tokenTooOld: .tokenTooOld
+      case .tokenFromTheFuture: .tokenFromTheFuture
+      }
+  }
+
+  init(_ refusal: NonceRefusal) {
+    self =
+      switch refusal {
+      case .missing: .nonceMissing
+      case .claimMissing: .nonceClaimMissing
+      case .mismatch: .nonceMismatch
+      case .isAlreadyHashed: .nonceIsAlreadyHashed
+      case .claimNotHashed: .nonceClaimNotHashed
+      case .claimIsHashed: .nonceClaimIsHashed
+      case .doubleHashed: .nonceDoubleHashed
+      case .wrongEncoding: .nonceWrongEncoding
+      }
+  }
+
+  init(_ objection: SignInObjection) {
+    self =
+      switch objection {
+      case .tokenTooOld: .tokenTooOld
+      case .challengeRequired: .challengeRequired
+      case .challengeExpired: .challengeExpired
+      }
+  }
+
+  /// - Parameter end: Nil for a session that is not there any more.
+  init(_ end: SessionEnd?) {
+    self =
+      switch end {
+      case nil, .ended: .sessionEnded
+      case .revoked, .reused: .sessionRevoked
+      }
+  }
+
+  init(_ error: StorageError) {
+    self =
+      switch error {
+      case .unavailable: .storageUnavailable
+      case .overloaded: .overloaded
+      case .corrupt: .internal
+      }
+  }
+}
+
+extension Failure {
+  init(_ refusal: SessionRefusal) {
+    self =
+      switch refusal {
+      case .refreshTokenMalformed: Failure(.invalidRefreshToken)
+      case .refreshTokenUnknown: Failure(.refreshTokenUnknown)
+      case .refreshTokenReused: Failure(.refreshTokenReused)
+      case .sessionOver(let end): Failure(FailureReason(end))
+      case .sessionIdle: Failure(.sessionIdle)
+      case .sessionOverAge: Failure(.sessionOverAge)
+      case .accountDisabled: Failure(.userDisabled)
+      case .accountNotFound: Failure(.userNotFound)
+      case .credentialAlreadyUsed: Failure(.credentialAlreadyUsed)
+      case .objected(let objection): Failure(FailureReason(objection))
+      case .unknownIdentity: Failure(.emailNotFound)
+      case .identityAlreadyLinked: Failure(.federatedUserIDAlreadyLinked)
+      case .accountHasOtherIdentity: Failure(.operationNotAllowed)
+      case .linkingAccountNotFound: Failure(.userNotFound, isBearer: true)
+      case .linkingSessionOver(let end): Failure(FailureReason(end), isBearer: true)
+      case .loginTooOld: Failure(.credentialTooOldLoginAgain)
+      case .storage(let error): Failure(FailureReason(error))
+      case .cannotSign: Failure(.internal)
+      }
+  }
+}

@@ -1,0 +1,262 @@
+package import Domain
+internal import AppleIdentity
+internal import Crypto
+internal import Sessions
+internal import Telemetry
+
+/// Reads the settings, or tells everything that is wrong with them.
+///
+/// - Parameters:
+///   - environment: The process's environment.
+///   - file: Path of a YAML file, if one was named.
+///   - cores: What `threads` is when nothing is set.
+///   - contents: Reads a file whole; nil when it cannot be read.
+package func readSettings(
+  environment: [String: String], file: String?, cores: Int, contents: (String) -> [UInt8]?
+) throws(SettingsFaults) -> Settings {
+  var reader = SettingsReader(RawSettings(environment: environment, file: file, contents: contents))
+  let listen = reader.listen()
+  let projectID = reader.projectID()
+  let apple = reader.appleRules()
+  let settings = Settings(
+    listen: listen, publicURL: reader.publicURL(for: listen), projectID: projectID,
+    issuer: reader.issuer(projectID: projectID), databasePath: reader.databasePath(),
+    masterKeys: reader.masterKeys(), apiKeys: reader.list("api_keys").map { Secret($0) },
+    appleRules: apple.rules, appleBaseURL: reader.appleBaseURL(), sessionAlgorithm: reader.sessionAlgorithm(),
+    sessionTTL: reader.number("session_ttl", 600...86_400, default: 3600),
+    sessionIdleTTL: reader.number("session_idle_ttl", 600...315_360_000, default: 2_592_000),
+    sessionMaxTTL: reader.number("session_max_ttl", 600...315_360_000, default: 31_536_000),
+    clockLeeway: apple.rules.leeway, retryWindow: reader.number("retry_window", 0...3600, default: 120),
+    recentLoginWindow: reader.number("recent_login_window", 0...86_400, default: 300),
+    allowedOrigins: reader.allowedOrigins(),
+    threads: Int(reader.number("threads", 1...64, default: Int64(min(max(cores, 1), 64)))),
+    logLevel: reader.logLevel(), warnings: apple.warnings)
+  guard reader.raw.faults.isEmpty else { throw SettingsFaults(faults: reader.raw.faults) }
+  return settings
+}
+
+/// One setting as `config print` shows it.
+package struct PrintedSetting: Sendable, Equatable {
+  package let variable: String
+  /// The value, `[redacted]` for a secret, or the default.
+  package let text: String
+  /// Where it was set; nil for a default.
+  package let source: String?
+}
+
+/// All settings with their values, secrets hidden.
+package func printedSettings(
+  environment: [String: String], file: String?, contents: (String) -> [UInt8]?
+) -> [PrintedSetting] {
+  let raw = RawSettings(environment: environment, file: file, contents: contents)
+  return allSettings.map { setting in
+    guard let value = raw.values[setting.name] else {
+      return PrintedSetting(variable: setting.variable, text: setting.defaultText, source: nil)
+    }
+    return PrintedSetting(
+      variable: setting.variable, text: setting.isSecret ? "[redacted]" : withoutPassword(value.text),
+      source: value.source)
+  }
+}
+
+/// A URL without what stands between its user name and its host.
+private func withoutPassword(_ text: String) -> String {
+  guard let scheme = text.utf8.firstRange(of: "://".utf8), let at = text.utf8.lastIndex(of: UInt8(ascii: "@")),
+    let colon = text.utf8[scheme.upperBound..<at].firstIndex(of: UInt8(ascii: ":"))
+  else { return text }
+  return text[..<colon] + ":[redacted]" + text[at...]
+}
+
+/// Turns text into values. A fault is noted and a stand-in returned, so that one run finds all of them.
+private struct SettingsReader {
+  var raw: RawSettings
+
+  init(_ raw: RawSettings) { self.raw = raw }
+
+  private func text(_ name: String) -> String? {
+    raw.values[name].map { trimmed($0.text) }
+  }
+
+  /// The items of a comma list, trimmed; empty ones are left out.
+  func list(_ name: String) -> [String] {
+    (text(name) ?? "").split(separator: ",").map { trimmed($0) }.filter { !$0.isEmpty }
+  }
+
+  mutating func number(_ name: String, _ range: ClosedRange<Int64>, default standard: Int64) -> Int64 {
+    guard let text = text(name) else { return standard }
+    guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int64(text), range.contains(number)
+    else {
+      raw.fault(name, "must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+      return standard
+    }
+    return number
+  }
+
+  mutating func listen() -> Settings.Listen {
+    let standard = Settings.Listen(host: "127.0.0.1", port: 8080)
+    guard let text = text("listen") else { return standard }
+    guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]),
+      !text[..<colon].isEmpty
+    else {
+      raw.fault("listen", "must be host:port, such as 127.0.0.1:8080 or [::]:8080")
+      return standard
+    }
+    var host = String(text[..<colon])
+    if host.hasPrefix("["), host.hasSuffix("]") {
+      host = String(host.dropFirst().dropLast())
+    } else if host.contains(":") {
+      raw.fault("listen", "must have an IPv6 address in brackets, such as [::1]:8080")
+    }
+    return Settings.Listen(host: host, port: port)
+  }
+
+  mutating func publicURL(for listen: Settings.Listen) -> String? {
+    guard let text = text("public_url") else {
+      if listen.isWildcard { raw.fault("public_url", "is required when listening on every address") }
+      return nil
+    }
+    if !isURL(text, schemes: ["https://", "http://"]) {
+      raw.fault("public_url", "must be an http or https URL without a slash at its end")
+    }
+    return text
+  }
+
+  mutating func projectID() -> String {
+    let id = text("project_id") ?? "bramley"
+    let isNameByte: (UInt8) -> Bool = { byte in
+      (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+        || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_") || byte == UInt8(ascii: ".")
+    }
+    if !(1...64).contains(id.utf8.count) || !id.utf8.allSatisfy(isNameByte) {
+      raw.fault("project_id", "must be 1 to 64 letters, digits, `-`, `_` or `.`")
+    }
+    return id
+  }
+
+  mutating func issuer(projectID: String) -> String? {
+    guard let text = text("issuer") else { return nil }
+    if text == "firebase" { return "https://securetoken.google.com/\(projectID)" }
+    if !isURL(text, schemes: ["https://", "http://"]) {
+      raw.fault("issuer", "must be `firebase`, or an http or https URL without a slash at its end")
+    }
+    return text
+  }
+
+  mutating func databasePath() -> String {
+    let url = text("database_url") ?? "sqlite:bramley.db"
+    let path = url.hasPrefix("sqlite:") ? String(url.dropFirst("sqlite:".count)) : ""
+    if path.isEmpty || path == ":memory:" || path.utf8.contains(0) {
+      raw.fault("database_url", "must be sqlite:PATH with the path of a file")
+    }
+    return path
+  }
+
+  mutating func masterKeys() -> [Secret<[UInt8]>]? {
+    guard raw.values["master_key"] != nil else { return nil }
+    let keys = list("master_key").map { masterKeyBytes(fromText: $0) }
+    if keys.isEmpty || keys.contains(where: { $0 == nil }) {
+      raw.fault("master_key", "must be the base64 of exactly 32 bytes, or a comma list of such")
+    }
+    return keys.compactMap { $0 }
+  }
+
+  mutating func appleRules() -> (rules: IdentityTokenRules, warnings: [String]) {
+    var clients: [ClientID: NonceRule] = [:]
+    var warnings: [String] = []
+    let entries = list("apple_client_ids")
+    if entries.isEmpty {
+      raw.fault("apple_client_ids", "is required: the bundle ids and Services IDs that people sign in to")
+    }
+    for entry in entries {
+      let parts = entry.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+      let rule = parts.count > 1 ? nonceRules[String(parts[1])] : .standard
+      guard let client = ClientID(String(parts[0])), let rule else {
+        raw.fault(
+          "apple_client_ids",
+          "`\(entry)` must be an id, or id:nonce= with sha256, raw, challenge or raw+challenge")
+        continue
+      }
+      if clients.updateValue(rule, forKey: client) != nil {
+        raw.fault("apple_client_ids", "names `\(client)` twice")
+      }
+      if !client.text.utf8.contains(UInt8(ascii: ".")) {
+        warnings.append("`\(client)` has no dot: an App Store number is no client id")
+      }
+      if rule.form == .raw, !rule.demandsChallenge {
+        warnings.append("`\(client)` has nonce=raw without a challenge, which stops no thief of a token")
+      }
+    }
+    let issuers = raw.values["apple_issuers"] == nil ? ["https://appleid.apple.com"] : list("apple_issuers")
+    if issuers.isEmpty { raw.fault("apple_issuers", "must name at least one issuer") }
+    let rules = IdentityTokenRules(
+      issuers: issuers, clients: clients,
+      maximumAge: number("apple_max_token_age", 1...86_400, default: 3600),
+      leeway: number("clock_leeway", 0...300, default: 60))
+    return (rules, warnings)
+  }
+
+  mutating func appleBaseURL() -> String {
+    let url = text("apple_base_url") ?? "https://appleid.apple.com"
+    if !isURL(url, schemes: ["https://"]) && !(isURL(url, schemes: ["http://"]) && isLoopbackURL(url)) {
+      raw.fault("apple_base_url", "must be https, or http to a loopback address, without a slash at its end")
+    }
+    return url
+  }
+
+  mutating func sessionAlgorithm() -> SignatureAlgorithm {
+    guard let text = text("session_alg") else { return .es256 }
+    guard let algorithm = SignatureAlgorithm(rawValue: text) else {
+      raw.fault("session_alg", "must be ES256 or RS256")
+      return .es256
+    }
+    return algorithm
+  }
+
+  mutating func allowedOrigins() -> [String] {
+    guard raw.values["allowed_origins"] != nil else { return ["*"] }
+    let origins = list("allowed_origins")
+    if origins != ["*"], !origins.allSatisfy({ isOrigin($0) }) {
+      raw.fault("allowed_origins", "must be `*`, or origins such as https://app.example.com")
+    }
+    return origins
+  }
+
+  mutating func logLevel() -> LogLevel {
+    guard let text = text("log_level") else { return .info }
+    guard let level = LogLevel(rawValue: text) else {
+      raw.fault("log_level", "must be debug, info, warning or error")
+      return .info
+    }
+    return level
+  }
+}
+
+private let nonceRules: [String: NonceRule] = [
+  "nonce=sha256": .standard,
+  "nonce=raw": NonceRule(form: .raw, demandsChallenge: false),
+  "nonce=challenge": NonceRule(form: .sha256, demandsChallenge: true),
+  "nonce=raw+challenge": NonceRule(form: .raw, demandsChallenge: true),
+]
+
+/// A URL of one of the schemes, of printable ASCII, with something behind the scheme, no query or fragment, and
+/// no slash at its end: paths are appended to it.
+private func isURL(_ text: String, schemes: [String]) -> Bool {
+  guard let scheme = schemes.first(where: { text.hasPrefix($0) }) else { return false }
+  let rest = text.utf8.dropFirst(scheme.utf8.count)
+  return !rest.isEmpty && rest.first != UInt8(ascii: "/") && rest.last != UInt8(ascii: "/")
+    && rest.allSatisfy { (0x21...0x7E).contains($0) && !"?#\"<>\\^`{|}@".utf8.contains($0) }
+}
+
+private func isOrigin(_ text: String) -> Bool {
+  isURL(text, schemes: ["https://", "http://"]) && text.split(separator: "/").count == 2
+}
+
+/// Whether the host of an http URL is `localhost` or a literal loopback address.
+private func isLoopbackURL(_ url: String) -> Bool {
+  let authority = url.dropFirst("http://".count).prefix { $0 != "/" }
+  if authority.hasPrefix("[::1]") { return true }
+  let host = authority.prefix { $0 != ":" }
+  return host == "localhost"
+    || (host.hasPrefix("127.") && host.split(separator: ".").count == 4
+      && host.utf8.allSatisfy { $0 == UInt8(ascii: ".") || (0x30...0x39).contains($0) })
+}

@@ -1,0 +1,81 @@
+/// One setting as an operator knows it.
+package struct Setting: Sendable {
+  /// Lower case, without the prefix: the name in a settings file.
+  package let name: String
+  /// What `config print` shows when nothing is set.
+  package let defaultText: String
+  /// Whether the value is hidden in print, and may come from a file named by `NAME_FILE`.
+  package let isSecret: Bool
+  package let meaning: String
+
+  /// The name in the environment.
+  package var variable: String { "BRAMLEY_" + uppercase(name) }
+}
+
+/// Every setting there is. What is not here is unknown, and unknown settings are faults.
+package let allSettings: [Setting] = [
+  Setting(
+    name: "listen", defaultText: "127.0.0.1:8080", isSecret: false,
+    meaning: "host:port to listen on; port 0 picks one"),
+  Setting(
+    name: "public_url", defaultText: "http://<listen>", isSecret: false,
+    meaning: "base of links and the default issuer; required when listening on every address"),
+  Setting(
+    name: "project_id", defaultText: "bramley", isSecret: false, meaning: "`aud` of session JWTs"),
+  Setting(
+    name: "issuer", defaultText: "the public URL", isSecret: false,
+    meaning: "`iss` of session JWTs; `firebase` means https://securetoken.google.com/<project>"),
+  Setting(
+    name: "database_url", defaultText: "sqlite:bramley.db", isSecret: false, meaning: "sqlite:PATH"),
+  Setting(
+    name: "master_key", defaultText: "a file beside the database", isSecret: true,
+    meaning: "32 bytes base64, or a comma list: the first is used for new things, all are accepted"),
+  Setting(
+    name: "api_keys", defaultText: "none asked for", isSecret: true,
+    meaning: "comma list for `?key=` or `X-API-Key`; they name a caller, they protect nothing"),
+  Setting(
+    name: "apple_client_ids", defaultText: "required", isSecret: false,
+    meaning: "comma list of bundle ids and Services IDs, each with an optional nonce rule: "
+      + "`:nonce=sha256` (default), `raw`, `challenge` or `raw+challenge`"),
+  Setting(
+    name: "apple_base_url", defaultText: "https://appleid.apple.com", isSecret: false,
+    meaning: "where Apple's /auth/keys is; http only for loopback"),
+  Setting(
+    name: "apple_issuers", defaultText: "https://appleid.apple.com", isSecret: false,
+    meaning: "comma list of exact `iss` values"),
+  Setting(
+    name: "apple_max_token_age", defaultText: "3600", isSecret: false,
+    meaning: "seconds since `iat` in which an Apple token may sign in"),
+  Setting(
+    name: "session_alg", defaultText: "ES256", isSecret: false,
+    meaning: "ES256 or RS256, for signing keys that are made from now on"),
+  Setting(
+    name: "session_ttl", defaultText: "3600", isSecret: false,
+    meaning: "seconds a session JWT lives, 600 to 86400"),
+  Setting(
+    name: "session_idle_ttl", defaultText: "2592000", isSecret: false,
+    meaning: "seconds without a refresh after which a session ends"),
+  Setting(
+    name: "session_max_ttl", defaultText: "31536000", isSecret: false,
+    meaning: "seconds after the sign-in at which a session ends"),
+  Setting(
+    name: "clock_leeway", defaultText: "60", isSecret: false,
+    meaning: "seconds by which clocks may differ, at most 300"),
+  Setting(
+    name: "retry_window", defaultText: "120", isSecret: false,
+    meaning: "seconds in which the same sign-in, sent again, gets the same session"),
+  Setting(
+    name: "recent_login_window", defaultText: "300", isSecret: false,
+    meaning: "seconds since the sign-in in which an identity may be linked"),
+  Setting(
+    name: "allowed_origins", defaultText: "*", isSecret: false,
+    meaning: "comma list of origins whose pages may call (CORS)"),
+  Setting(
+    name: "threads", defaultText: "cores", isSecret: false, meaning: "listener threads, 1 to 64"),
+  Setting(
+    name: "log_level", defaultText: "info", isSecret: false, meaning: "debug, info, warning or error"),
+]
+
+private func uppercase(_ name: String) -> String {
+  String(decoding: name.utf8.map { (0x61...0x7A).contains($0) ? $0 - 0x20 : $0 }, as: UTF8.self)
+}
