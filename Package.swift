@@ -96,7 +96,7 @@ let package = Package(
     program("bramley-mock-apple", ["MockApple", "Domain"]),
 
     tests("ThreadsTests", ["Threads"]),
-    tests("OutboundTests", ["Outbound", "Domain"]),
-    tests("TelemetryTests", ["Telemetry", "Domain"]),
+    tests("OutboundTests", ["Outbound", "Domain", "Threads"]),
+    tests("TelemetryTests", ["Telemetry", "Domain", "Threads"]),
   ]
 )
