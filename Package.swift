@@ -60,9 +60,9 @@ let package = Package(
 
     // Layer 2: one outside library each.
     module("Crypto", ["COpenSSL", "Domain"]),
-    module("Outbound", ["CCurl", "Domain"]),
+    module("Outbound", ["CCurl", "Domain", "Threads"]),
     module("HTTPServer", ["CMicroHTTPD"]),
-    module("Telemetry", ["Domain", "Threads", "Wire"]),
+    module("Telemetry", ["Domain", "Threads"]),
 
     // Layer 3: tokens, and what must be remembered.
     module("JOSE", ["Wire", "Crypto", "Domain"]),
@@ -96,5 +96,8 @@ let package = Package(
     program("bramley-mock-apple", ["MockApple", "Domain"]),
 
     tests("HTTPServerTests", ["HTTPServer"]),
+    tests("ThreadsTests", ["Threads"]),
+    tests("OutboundTests", ["Outbound", "Domain", "Threads"]),
+    tests("TelemetryTests", ["Telemetry", "Domain", "Threads"]),
   ]
 )
