@@ -1,4 +1,4 @@
-package import HTTPServer
+internal import HTTPServer
 internal import Wire
 
 extension Failure {

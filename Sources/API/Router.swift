@@ -144,7 +144,7 @@ package struct Router: Sendable {
   private func logLine(
     route: String, status: Int, reason: FailureReason?, requestID: String, request: Request?
   ) {
-    var fields: [LogField] = [
+    var fields: [Log.Field] = [
       .text("route", route), .number("status", Int64(status)), .text("requestId", requestID),
     ]
     if let reason { fields.append(.text("reason", reason.rawValue)) }

@@ -1,4 +1,5 @@
 internal import AppleIdentity
+internal import Domain
 internal import Sessions
 internal import Storage
 
@@ -67,7 +68,7 @@ extension FailureReason {
 }
 
 extension Failure {
-  init(_ refusal: SessionRefusal) {
+  init(refusing refusal: SessionRefusal) {
     self =
       switch refusal {
       case .refreshTokenMalformed: Failure(.invalidRefreshToken)

@@ -100,3 +100,22 @@ package func signCompact(
   appendBase64URL(signature, to: &token)
   return String(decoding: token, as: UTF8.self)
 }
+
+/// What a token says, for a person to read: as far as header and payload can be decoded, whatever else is wrong
+/// with it. For no decision.
+package struct TokenPreview: Sendable {
+  /// JSON objects; nil where there is none.
+  package let header: [UInt8]?
+  package let claims: [UInt8]?
+
+  package init(of token: some Collection<UInt8>) {
+    let parts = token.prefix(Limits.tokenBytes + 1).count > Limits.tokenBytes
+      ? [] : token.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    func object(_ index: Int) -> [UInt8]? {
+      guard parts.count > index, let bytes = try? decodeBase64URL(parts[index]) else { return nil }
+      return try? JSONObject(parsing: bytes).bytes
+    }
+    header = object(0)
+    claims = object(1)
+  }
+}

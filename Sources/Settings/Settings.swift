@@ -42,7 +42,7 @@ package struct Settings: Sendable {
   /// `*` alone, or exact origins.
   package let allowedOrigins: [String]
   package let threads: Int
-  package let logLevel: LogLevel
+  package let logLevel: Log.Level
   /// What is allowed but probably not meant.
   package let warnings: [String]
 }

@@ -1,4 +1,4 @@
-package import Domain
+internal import Domain
 internal import AppleIdentity
 internal import Crypto
 internal import Sessions
@@ -221,9 +221,9 @@ private struct SettingsReader {
     return origins
   }
 
-  mutating func logLevel() -> LogLevel {
+  mutating func logLevel() -> Log.Level {
     guard let text = text("log_level") else { return .info }
-    guard let level = LogLevel(rawValue: text) else {
+    guard let level = Log.Level.allCases.first(where: { "\($0)" == text }) else {
       raw.fault("log_level", "must be debug, info, warning or error")
       return .info
     }

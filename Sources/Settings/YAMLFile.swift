@@ -89,7 +89,7 @@ private enum YAMLEvent: Equatable {
   func fault(_ problem: String) -> YAMLFault { YAMLFault(line: line, problem: problem) }
 
   mutating func next() throws(YAMLFault) -> YAMLEvent {
-    var event = yaml_event_t()
+    var event = unsafe yaml_event_t()
     guard unsafe yaml_parser_parse(parser, &event) == 1 else {
       line = unsafe parser.pointee.problem_mark.line + 1
       throw fault(unsafe parser.pointee.problem.map { unsafe String(cString: $0) } ?? "not YAML")

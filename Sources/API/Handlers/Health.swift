@@ -1,4 +1,3 @@
-package import Domain
 internal import HTTPServer
 internal import Wire
 

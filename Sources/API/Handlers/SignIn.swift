@@ -27,7 +27,7 @@ struct SignIn: Sendable {
     do {
       session = try await issuer.signIn(request(for: token, body, link))
     } catch {
-      throw Failure(error)
+      throw Failure(refusing: error)
     }
     return .json(answer(session, body, token, rawUserInfo))
   }

@@ -26,7 +26,7 @@ struct TokenRefresh: Sendable {
       if error == .refreshTokenReused {
         log.warning("refresh_token_reused", [.text("requestId", call.requestID)])
       }
-      throw Failure(error)
+      throw Failure(refusing: error)
     }
     if let remark {
       log.warning(

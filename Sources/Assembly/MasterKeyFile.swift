@@ -1,0 +1,82 @@
+internal import Crypto
+internal import Domain
+internal import Glibc
+internal import Sessions
+
+/// The file beside an SQLite database that holds its master key, for who set none.
+///
+/// It appears whole or not at all: written under a temporary name, synced, linked without overwriting, its
+/// folder synced. Of two processes that start at once, one makes it and both read the same.
+struct MasterKeyFile {
+  let path: String
+
+  init(besideDatabase path: String) { self.path = path + ".master-key" }
+
+  /// The key, or nil when there is no file.
+  func read() throws(StartFault) -> Secret<[UInt8]>? {
+    guard unsafe access(path, F_OK) == 0 else { return nil }
+    guard let contents = readFile(path), let text = String(validating: contents, as: UTF8.self),
+      let key = masterKeyBytes(fromText: String(text.prefix { $0 != "\n" }))
+    else { throw .masterKeyUnreadable(path: path) }
+    return key
+  }
+
+  /// Makes the file with a new key, unless another process is faster, and returns the key that is in it.
+  func create(entropy: Entropy) throws(StartFault) -> Secret<[UInt8]> {
+    let key = Secret(entropy.bytes(MasterKey.byteCount))
+    let temporary = path + "." + hexText(entropy.bytes(8))
+    try write(masterKeyText(key).reveal() + "\n", to: temporary)
+    let linked = unsafe link(temporary, path) == 0
+    let code = errno
+    unsafe unlink(temporary)
+    guard linked || code == EEXIST else { throw .masterKeyUnwritable(path: path, code: code) }
+    try syncFolder()
+    guard let kept = try read() else { throw .masterKeyUnreadable(path: path) }
+    return kept
+  }
+
+  private func write(_ text: String, to temporary: String) throws(StartFault) {
+    let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw .masterKeyUnwritable(path: path, code: errno) }
+    defer { close(descriptor) }
+    guard writeAll(Array(text.utf8), to: descriptor), fsync(descriptor) == 0 else {
+      let code = errno
+      unsafe unlink(temporary)
+      throw .masterKeyUnwritable(path: path, code: code)
+    }
+  }
+
+  private func syncFolder() throws(StartFault) {
+    let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw .masterKeyUnwritable(path: path, code: errno) }
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 else { throw .masterKeyUnwritable(path: path, code: errno) }
+  }
+}
+
+/// The master keys in force: those that are set, else the one in the file beside the database.
+///
+/// - Parameter mayCreate: Whether the database is empty, so that a new key shuts nothing out.
+func masterKeyRing(
+  set keys: [Secret<[UInt8]>]?, databasePath: String, mayCreate: Bool, entropy: Entropy
+) throws(StartFault) -> MasterKeyRing {
+  var bytes = keys ?? []
+  if bytes.isEmpty {
+    let file = MasterKeyFile(besideDatabase: databasePath)
+    if let key = try file.read() {
+      bytes = [key]
+    } else if mayCreate {
+      bytes = [try file.create(entropy: entropy)]
+    } else {
+      throw .masterKeyMissing(path: file.path)
+    }
+  }
+  do {
+    var made: [MasterKey] = []
+    for key in bytes { made.append(try MasterKey(key)) }
+    return MasterKeyRing(current: made[0], others: Array(made.dropFirst()))
+  } catch {
+    throw .cryptoUnavailable(detail: "\(error.operation): \(error.detail)")
+  }
+}

@@ -1,0 +1,67 @@
+package import Domain
+package import SQLiteStorage
+package import Sessions
+package import Settings
+package import Storage
+internal import Glibc
+package import Outbound
+internal import Telemetry
+
+/// The version that `version`, the log and outgoing requests name.
+package let bramleyVersion = "0.1.0"
+
+extension WallClock {
+  /// The system's time of day.
+  package static var system: WallClock {
+    WallClock {
+      var time = timespec()
+      unsafe clock_gettime(CLOCK_REALTIME, &time)
+      return UnixTime(Int64(time.tv_sec))
+    }
+  }
+}
+
+extension SteadyClock {
+  /// The system's clock that never goes back; it stands still while the machine sleeps.
+  package static var system: SteadyClock {
+    SteadyClock {
+      var time = timespec()
+      unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+      return SteadyTime(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+  }
+}
+
+/// Opens the database of the settings.
+package func openDatabase(_ settings: Settings) throws(StartFault) -> SQLiteStorage {
+  do {
+    return try SQLiteStorage(path: settings.databasePath)
+  } catch {
+    throw .databaseUnusable(path: settings.databasePath, error)
+  }
+}
+
+/// The master keys of the settings, made on the first start for an empty database.
+package func openMasterKeys(
+  _ settings: Settings, for storage: any Storage, entropy: Entropy
+) async throws(StartFault) -> MasterKeyRing {
+  let isEmpty: Bool
+  do {
+    let hasKeys = try await !storage.signingKeys().keys.isEmpty
+    let hasAccounts = try await !storage.accounts(after: nil, limit: 1).accounts.isEmpty
+    isEmpty = !hasKeys && !hasAccounts
+  } catch {
+    throw .storage(error)
+  }
+  return try masterKeyRing(
+    set: settings.masterKeys, databasePath: settings.databasePath, mayCreate: isEmpty, entropy: entropy)
+}
+
+/// Outgoing HTTP as this program does it.
+package func makeFetcher() throws(StartFault) -> CurlFetcher {
+  do {
+    return try CurlFetcher(version: bramleyVersion, limit: 256, authorityFile: nil)
+  } catch {
+    throw .networkUnavailable
+  }
+}

@@ -1,0 +1,75 @@
+/// One subcommand.
+struct Command {
+  let name: String
+  let usage: String
+  let summary: String
+  let run: @Sendable ([String]) async throws(CommandFault) -> Int32
+}
+
+/// All subcommands, in the order in which help lists them.
+private let commands: [Command] = [
+  Command(
+    name: "serve", usage: "serve [--config FILE]", summary: "run the service",
+    run: { arguments throws(CommandFault) in try await serve(arguments) }),
+  Command(
+    name: "config", usage: "config check|print [--config FILE] [--json]",
+    summary: "judge or show the settings", run: { arguments throws(CommandFault) in try config(arguments) }),
+  Command(
+    name: "keys", usage: "keys list [--config FILE] [--json]", summary: "show the signing keys",
+    run: { arguments throws(CommandFault) in try await keys(arguments) }),
+  Command(
+    name: "users", usage: "users list|show ID [--limit N] [--after CURSOR] [--config FILE] [--json]",
+    summary: "show accounts", run: { arguments throws(CommandFault) in try await users(arguments) }),
+  Command(
+    name: "token",
+    usage: "token explain [--jwks FILE] [--audience ID] [--issuer URL] [--nonce RAW] [--now SECONDS]\n"
+      + "          [--config FILE] [--json] TOKEN|-",
+    summary: "say what an Apple token says and why it is refused",
+    run: { arguments throws(CommandFault) in try await token(arguments) }),
+  Command(
+    name: "migrate", usage: "migrate [--check] [--config FILE] [--json]",
+    summary: "bring the database's schema up to date",
+    run: { arguments throws(CommandFault) in try migrate(arguments) }),
+  Command(
+    name: "version", usage: "version [--json]", summary: "print the version",
+    run: { arguments throws(CommandFault) in try version(arguments) }),
+]
+
+/// Runs the subcommand that the arguments name.
+///
+/// - Returns: The exit status.
+func runCommand(_ arguments: [String]) async -> Int32 {
+  guard let name = arguments.first, name != "help", name != "--help", name != "-h" else {
+    print(overview)
+    return arguments.isEmpty ? ExitStatus.usage : ExitStatus.done
+  }
+  guard let command = commands.first(where: { $0.name == name }) else {
+    complain("there is no command `\(name)`; `bramley --help` lists them")
+    return ExitStatus.usage
+  }
+  let rest = Array(arguments.dropFirst())
+  if rest.contains("--help") || rest.contains("-h") {
+    print("\(command.summary)\n\nusage: bramley \(command.usage)\n\n\(exitStatuses)")
+    return ExitStatus.done
+  }
+  do {
+    return try await command.run(rest)
+  } catch {
+    complain(error.message)
+    if error.status == ExitStatus.usage { complain("usage: bramley \(command.usage)") }
+    return error.status
+  }
+}
+
+private let exitStatuses =
+  "exit status: 0 done; 1 refused or not found; 64 wrong usage; 69 something needed is not there; "
+  + "78 wrong configuration"
+
+private var overview: String {
+  let width = commands.map(\.name.count).max() ?? 0
+  let lines = commands.map { command in
+    "  " + command.name + String(repeating: " ", count: width - command.name.count + 2) + command.summary
+  }
+  return "Bramley, an auth bridge for Sign in with Apple\n\nusage: bramley COMMAND …\n\n"
+    + lines.joined(separator: "\n") + "\n\n`bramley COMMAND --help` says more. \(exitStatuses)"
+}

@@ -1,0 +1,41 @@
+internal import Assembly
+internal import Domain
+internal import SQLiteStorage
+internal import Settings
+internal import Storage
+
+/// Runs a command's work on the database of the settings. A command is one more node: a service that runs
+/// meanwhile is not disturbed.
+func withDatabase(
+  _ arguments: Arguments, _ work: (Settings, SQLiteStorage) async throws(CommandFault) -> Int32
+) async throws(CommandFault) -> Int32 {
+  let settings = try loadSettings(arguments)
+  guard isFile(settings.databasePath) else {
+    throw CommandFault(
+      status: ExitStatus.unavailable, message: "there is no database at \(settings.databasePath)")
+  }
+  let storage: SQLiteStorage
+  do {
+    storage = try openDatabase(settings)
+  } catch {
+    throw CommandFault(status: error.exitStatus, message: error.sentence)
+  }
+  let status: Int32
+  do {
+    status = try await work(settings, storage)
+  } catch {
+    await storage.stop()
+    throw error
+  }
+  await storage.stop()
+  return status
+}
+
+/// Turns an outage into the end of a command.
+func fromStorage<R>(_ ask: () async throws(StorageError) -> R) async throws(CommandFault) -> R {
+  do {
+    return try await ask()
+  } catch {
+    throw CommandFault(status: ExitStatus.unavailable, message: "the database does not answer: \(error)")
+  }
+}

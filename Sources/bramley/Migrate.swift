@@ -1,0 +1,31 @@
+internal import Assembly
+internal import SQLiteStorage
+internal import Settings
+internal import Wire
+
+/// `bramley migrate`, and with `--check` only the question whether it has something to do.
+func migrate(_ list: [String]) throws(CommandFault) -> Int32 {
+  let arguments = try Arguments(list, options: ["config"], switches: ["json", "check"])
+  guard arguments.words.isEmpty else { throw .usage("migrate takes no words") }
+  let path = try loadSettings(arguments).databasePath
+  do {
+    let report =
+      arguments.has("check") ? try SQLiteStorage.pendingMigration(path: path) : try SQLiteStorage.migrate(path: path)
+    let isDone = !arguments.has("check") || report.from == report.to
+    if arguments.has("json") {
+      var out = JSONWriter()
+      out.member("from", report.from)
+      out.member("to", report.to)
+      out.member("upToDate", isDone)
+      printJSON(out)
+    } else if report.from == report.to {
+      print("the schema is up to date (version \(report.to))")
+    } else {
+      print("schema version \(report.from) \(isDone ? "was brought" : "has to be brought") to \(report.to)")
+    }
+    return isDone ? ExitStatus.done : ExitStatus.refused
+  } catch {
+    let fault = StartFault.databaseUnusable(path: path, error)
+    throw CommandFault(status: fault.exitStatus, message: fault.sentence)
+  }
+}
