@@ -92,7 +92,9 @@ let package = Package(
       "MockApple", ["HTTPServer", "Wire", "Domain", "Crypto", "JOSE"]),
 
     // Layer 7: the programs.
-    program("bramley", ["Assembly", "AppleIdentity", "Domain", "JOSE", "Sessions", "Settings", "Storage", "Wire"]),
+    program(
+      "bramley",
+      ["Assembly", "AppleIdentity", "Domain", "JOSE", "SQLiteStorage", "Settings", "Storage", "Telemetry", "Wire"]),
     program("bramley-mock-apple", ["MockApple", "Domain"]),
 
     tests("HTTPServerTests", ["HTTPServer"]),

@@ -1,6 +1,6 @@
 package import Crypto
 package import Domain
-internal import JOSE
+package import JOSE
 internal import Synchronization
 
 /// Apple's public keys by id: runs what ``KeyCache`` decides against the network.
@@ -77,7 +77,7 @@ package final class KeyDirectory: Sendable {
 
   private func startFetch() {
     Task { [self] in
-      let outcome = await fetchedKeys()
+      let outcome = await fetchKeySet(from: url, with: fetcher)
       let now = clock.now()
       let waiting = state.withLock { state in
         state.cache.fetchEnded(try? outcome.get(), at: now)
@@ -91,23 +91,26 @@ package final class KeyDirectory: Sendable {
       }
     }
   }
+}
 
-  private func fetchedKeys() async -> Result<KeySet, KeyFetchFault> {
-    // Limits of the protocol notes: two seconds were too short for Apple in production.
-    let request = FetchRequest(
-      url: url, headers: [("Accept", "application/json")], connectMilliseconds: 3000, totalMilliseconds: 5000,
-      bodyLimit: 64 * 1024)
-    do throws(FetchError) {
-      let response = try await fetcher.fetch(request)
-      guard response.status == 200 else { return .failure(.status(response.status)) }
-      do throws(KeySetError) {
-        return .success(try KeySet(parsing: response.body))
-      } catch {
-        return .failure(error == .malformed ? .notJSON : .noUsableKey)
-      }
+/// Fetches a key set once.
+package func fetchKeySet(
+  from url: String, with fetcher: any HTTPFetching
+) async -> Result<KeySet, KeyFetchFault> {
+  // Two seconds were too short for Apple in production; a redirect, a page or an empty set is no answer.
+  let request = FetchRequest(
+    url: url, headers: [("Accept", "application/json")], connectMilliseconds: 3000, totalMilliseconds: 5000,
+    bodyLimit: 64 * 1024)
+  do throws(FetchError) {
+    let response = try await fetcher.fetch(request)
+    guard response.status == 200 else { return .failure(.status(response.status)) }
+    do throws(KeySetError) {
+      return .success(try KeySet(parsing: response.body))
     } catch {
-      return .failure(.transport(error))
+      return .failure(error == .malformed ? .notJSON : .noUsableKey)
     }
+  } catch {
+    return .failure(.transport(error))
   }
 }
 

@@ -19,6 +19,9 @@ package func availableCores() -> Int {
   max(Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))), 1)
 }
 
+/// Whether there is a file of this name.
+package func isFile(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
+
 /// A small file, whole; nil when it cannot be read or is larger than a mebibyte.
 package func readFile(_ path: String) -> [UInt8]? {
   let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)

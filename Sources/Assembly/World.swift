@@ -1,10 +1,12 @@
+internal import AppleIdentity
 package import Domain
+package import JOSE
 package import SQLiteStorage
 package import Sessions
 package import Settings
 package import Storage
 internal import Glibc
-package import Outbound
+internal import Outbound
 internal import Telemetry
 
 /// The version that `version`, the log and outgoing requests name.
@@ -57,8 +59,30 @@ package func openMasterKeys(
     set: settings.masterKeys, databasePath: settings.databasePath, mayCreate: isEmpty, entropy: entropy)
 }
 
+/// Apple's key set of this moment, for a command; the service keeps a directory.
+package func fetchAppleKeys(from url: String) async throws(FetchFault) -> KeySet {
+  let fetcher: CurlFetcher
+  do {
+    fetcher = try makeFetcher()
+  } catch {
+    throw FetchFault(cause: error.sentence)
+  }
+  let outcome = await fetchKeySet(from: url, with: fetcher)
+  await fetcher.stop()
+  switch outcome {
+  case .success(let keys): return keys
+  case .failure(let fault): throw FetchFault(cause: "\(fault)")
+  }
+}
+
+/// Why something could not be fetched, in words.
+package struct FetchFault: Error, CustomStringConvertible {
+  package let cause: String
+  package var description: String { cause }
+}
+
 /// Outgoing HTTP as this program does it.
-package func makeFetcher() throws(StartFault) -> CurlFetcher {
+func makeFetcher() throws(StartFault) -> CurlFetcher {
   do {
     return try CurlFetcher(version: bramleyVersion, limit: 256, authorityFile: nil)
   } catch {

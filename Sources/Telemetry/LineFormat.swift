@@ -66,6 +66,12 @@ struct LineFormat {
   /// end is escaped: DEL, the C1 controls, U+2028 and U+2029.
   private mutating func append(text: String) {
     bytes.append(UInt8(ascii: "\""))
+    defer { bytes.append(UInt8(ascii: "\"")) }
+    // Almost every text needs no escape, and its bytes can be taken over as they are.
+    guard !text.utf8.allSatisfy({ (0x20...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }) else {
+      bytes += text.utf8
+      return
+    }
     for scalar in text.unicodeScalars {
       switch scalar.value {
       case 0x22: bytes += #"\""#.utf8
@@ -77,7 +83,6 @@ struct LineFormat {
       default: bytes += UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter
       }
     }
-    bytes.append(UInt8(ascii: "\""))
   }
 
   private mutating func appendEscape(of scalar: Unicode.Scalar) {

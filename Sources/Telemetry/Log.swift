@@ -138,7 +138,8 @@ struct LineWriter: BatchWork {
     let count = lost.take()
     guard count > 0 else { return }
     format.append(
-      LogEntry(time: clock.now(), level: .warning, event: "log_lines_dropped", fields: [.number("count", count)]))
+      LogEntry(
+        time: clock.now(), level: .warning, event: "log_lines_dropped", fields: [.number("count", count)]))
   }
 
   private mutating func write() {

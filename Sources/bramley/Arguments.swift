@@ -1,3 +1,4 @@
+internal import Assembly
 internal import Glibc
 
 /// How a program ends (contract with operators' scripts; sysexits.h).
@@ -69,5 +70,5 @@ struct Arguments {
 
 /// Writes a line to standard error.
 func complain(_ message: String) {
-  unsafe fputs("bramley: \(message)\n", stderr)
+  _ = writeAll(Array("bramley: \(message)\n".utf8), to: STDERR_FILENO)
 }

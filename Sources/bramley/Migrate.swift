@@ -10,7 +10,10 @@ func migrate(_ list: [String]) throws(CommandFault) -> Int32 {
   let path = try loadSettings(arguments).databasePath
   do {
     let report =
-      arguments.has("check") ? try SQLiteStorage.pendingMigration(path: path) : try SQLiteStorage.migrate(path: path)
+      arguments.has("check")
+      ? MigrationReport(
+        from: try SQLiteStorage.schemaVersion(path: path), to: SQLiteStorage.knownSchemaVersion)
+      : try SQLiteStorage.migrate(path: path)
     let isDone = !arguments.has("check") || report.from == report.to
     if arguments.has("json") {
       var out = JSONWriter()
