@@ -27,3 +27,26 @@ static inline long copenssl_memory_contents(BIO *bio, char **start) { return BIO
 
 // EVP_PKEY_PUBLIC_KEY is a macro over other macros.
 static inline int copenssl_public_key_selection(void) { return EVP_PKEY_PUBLIC_KEY; }
+
+// OSSL_PARAM keeps the pointer of a parameter's name, and Swift lends a String's bytes for one call only: names
+// and the names of algorithms are therefore C literals, which live for ever.
+static inline OSSL_PARAM copenssl_mac_digest(void) {
+  return OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, (char *)"SHA2-256", 0);
+}
+static inline OSSL_PARAM copenssl_kdf_digest(void) {
+  return OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, (char *)"SHA2-256", 0);
+}
+static inline OSSL_PARAM copenssl_kdf_key(void *bytes, size_t count) {
+  return OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY, bytes, count);
+}
+static inline OSSL_PARAM copenssl_kdf_context(void *bytes, size_t count) {
+  return OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_INFO, bytes, count);
+}
+static inline int copenssl_push_rsa(OSSL_PARAM_BLD *builder, const BIGNUM *n, const BIGNUM *e) {
+  return OSSL_PARAM_BLD_push_BN(builder, OSSL_PKEY_PARAM_RSA_N, n) == 1 &&
+         OSSL_PARAM_BLD_push_BN(builder, OSSL_PKEY_PARAM_RSA_E, e) == 1;
+}
+static inline int copenssl_push_p256(OSSL_PARAM_BLD *builder, const void *point, size_t count) {
+  return OSSL_PARAM_BLD_push_utf8_string(builder, OSSL_PKEY_PARAM_GROUP_NAME, "prime256v1", 0) == 1 &&
+         OSSL_PARAM_BLD_push_octet_string(builder, OSSL_PKEY_PARAM_PUB_KEY, point, count) == 1;
+}

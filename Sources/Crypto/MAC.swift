@@ -39,15 +39,8 @@ package final class MACKey: Sendable {
 
   init?(key: [UInt8]) {
     guard let made = unsafe EVP_MAC_CTX_new(Algorithms.hmac) else { return nil }
-    var name = Array("SHA2-256".utf8CString)
-    let ready = unsafe name.withUnsafeMutableBufferPointer { name in
-      var parameters = unsafe [
-        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, name.baseAddress, 0),
-        OSSL_PARAM_construct_end(),
-      ]
-      return unsafe EVP_MAC_init(made, key, key.count, &parameters)
-    }
-    guard ready == 1 else {
+    var parameters = unsafe [copenssl_mac_digest(), OSSL_PARAM_construct_end()]
+    guard unsafe EVP_MAC_init(made, key, key.count, &parameters) == 1 else {
       unsafe EVP_MAC_CTX_free(made)
       return nil
     }
@@ -63,21 +56,16 @@ package final class MACKey: Sendable {
 package func deriveKey(from key: [UInt8], purpose: String) throws(CryptoError) -> [UInt8] {
   guard let context = unsafe EVP_KDF_CTX_new(Algorithms.hkdf) else { throw CryptoError("derive key") }
   defer { unsafe EVP_KDF_CTX_free(context) }
-  var digest = Array("SHA2-256".utf8CString)
   var key = key
   var derived = [UInt8](repeating: 0, count: 32)
   var label = Array(purpose.utf8)
-  let done = unsafe digest.withUnsafeMutableBufferPointer { digest in
-    unsafe key.withUnsafeMutableBytes { key in
-      unsafe label.withUnsafeMutableBytes { label in
-        var parameters = unsafe [
-          OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, digest.baseAddress, 0),
-          OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY, key.baseAddress, key.count),
-          OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_INFO, label.baseAddress, label.count),
-          OSSL_PARAM_construct_end(),
-        ]
-        return unsafe EVP_KDF_derive(context, &derived, 32, &parameters)
-      }
+  let done = unsafe key.withUnsafeMutableBytes { key in
+    unsafe label.withUnsafeMutableBytes { label in
+      var parameters = unsafe [
+        copenssl_kdf_digest(), copenssl_kdf_key(key.baseAddress, key.count),
+        copenssl_kdf_context(label.baseAddress, label.count), OSSL_PARAM_construct_end(),
+      ]
+      return unsafe EVP_KDF_derive(context, &derived, 32, &parameters)
     }
   }
   guard done == 1 else { throw CryptoError("derive key") }

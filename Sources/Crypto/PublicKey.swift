@@ -22,11 +22,10 @@ package final class PublicKey: Sendable {
     else { throw CryptoError("RSA key refused") }
     // The builder copies numbers only when the parameters are made: they live until then.
     guard let modulus = BigNumber(n), let power = BigNumber(e) else { throw CryptoError("make key") }
-    let handle = try unsafe makeKey("RSA") { builder in
-      unsafe OSSL_PARAM_BLD_push_BN(builder, OSSL_PKEY_PARAM_RSA_N, modulus.raw) == 1
-        && OSSL_PARAM_BLD_push_BN(builder, OSSL_PKEY_PARAM_RSA_E, power.raw) == 1
+    let made = withExtendedLifetime((modulus, power)) {
+      unsafe makeKey("RSA") { unsafe copenssl_push_rsa($0, modulus.raw, power.raw) == 1 }
     }
-    withExtendedLifetime((modulus, power)) {}
+    guard let handle = made else { throw CryptoError("make key") }
     self.init(algorithm: .rs256, handle: handle)
   }
 
@@ -34,10 +33,10 @@ package final class PublicKey: Sendable {
   package convenience init(p256X x: [UInt8], y: [UInt8]) throws(CryptoError) {
     guard x.count == 32, y.count == 32 else { throw CryptoError("P-256 key refused") }
     let point = [0x04] + x + y
-    let handle = try unsafe makeKey("EC") { builder in
-      unsafe OSSL_PARAM_BLD_push_utf8_string(builder, OSSL_PKEY_PARAM_GROUP_NAME, "prime256v1", 0) == 1
-        && OSSL_PARAM_BLD_push_octet_string(builder, OSSL_PKEY_PARAM_PUB_KEY, point, point.count) == 1
+    let made = unsafe point.withUnsafeBytes { point in
+      unsafe makeKey("EC") { unsafe copenssl_push_p256($0, point.baseAddress, point.count) == 1 }
     }
+    guard let handle = made else { throw CryptoError("make key") }
     self.init(algorithm: .es256, handle: handle)
   }
 
@@ -81,20 +80,20 @@ package enum KeyNumbers: Sendable, Equatable {
   case p256(x: [UInt8], y: [UInt8])
 }
 
-/// Builds a public key of OpenSSL type `type` from the parameters that `push` adds.
-private func makeKey(_ type: String, _ push: (OpaquePointer) -> Bool) throws(CryptoError) -> KeyHandle {
-  guard let builder = unsafe OSSL_PARAM_BLD_new() else { throw CryptoError("make key") }
+/// Builds a public key of OpenSSL type `type` from the parameters that `push` adds. What they point at must live
+/// for the whole call.
+private func makeKey(_ type: String, _ push: (OpaquePointer) -> Bool) -> KeyHandle? {
+  guard let builder = unsafe OSSL_PARAM_BLD_new() else { return nil }
   defer { unsafe OSSL_PARAM_BLD_free(builder) }
-  guard unsafe push(builder), let parameters = unsafe OSSL_PARAM_BLD_to_param(builder) else {
-    throw CryptoError("make key")
-  }
+  guard unsafe push(builder), let parameters = unsafe OSSL_PARAM_BLD_to_param(builder) else { return nil }
   defer { unsafe OSSL_PARAM_free(parameters) }
-  guard let context = unsafe EVP_PKEY_CTX_new_from_name(nil, type, nil) else { throw CryptoError("make key") }
+  guard let context = unsafe EVP_PKEY_CTX_new_from_name(nil, type, nil) else { return nil }
   defer { unsafe EVP_PKEY_CTX_free(context) }
   var made: OpaquePointer?
   guard unsafe EVP_PKEY_fromdata_init(context) == 1,
-    unsafe EVP_PKEY_fromdata(context, &made, copenssl_public_key_selection(), parameters) == 1, let made = unsafe made
-  else { throw CryptoError("make key") }
+    unsafe EVP_PKEY_fromdata(context, &made, copenssl_public_key_selection(), parameters) == 1,
+    let made = unsafe made
+  else { return nil }
   return unsafe KeyHandle(owning: made)
 }
 
