@@ -89,13 +89,16 @@ let package = Package(
         "Sessions", "Settings", "Storage", "Telemetry", "Threads", "Wire",
       ]),
     module(
-      "MockApple", ["HTTPServer", "Wire", "Domain", "Crypto", "JOSE"]),
+      "MockApple", ["HTTPServer", "Wire", "Domain", "Crypto", "JOSE"],
+      resources: [
+        .embedInCode("Keys/MockKeyA.pem"), .embedInCode("Keys/MockKeyB.pem"), .embedInCode("Keys/MockKeyC.pem"),
+      ]),
 
     // Layer 7: the programs.
     program(
       "bramley",
       ["Assembly", "AppleIdentity", "Domain", "JOSE", "SQLiteStorage", "Settings", "Storage", "Telemetry", "Wire"]),
-    program("bramley-mock-apple", ["MockApple", "Domain"]),
+    program("bramley-mock-apple", ["MockApple", "Crypto", "Domain", "HTTPServer", "Wire"]),
 
     tests("HTTPServerTests", ["HTTPServer"]),
     tests("ThreadsTests", ["Threads"]),

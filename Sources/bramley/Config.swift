@@ -4,7 +4,7 @@ internal import Wire
 
 /// `bramley config check` and `bramley config print`.
 func config(_ list: [String]) throws(CommandFault) -> Int32 {
-  let arguments = try Arguments(list, options: ["config"], switches: ["json"])
+  let arguments = try parse(list)
   switch arguments.words {
   case ["check"]: return checkConfig(arguments)
   case ["print"]: return printConfig(arguments)

@@ -2,10 +2,11 @@ internal import Assembly
 internal import Domain
 internal import Settings
 internal import Telemetry
+internal import Wire
 
 /// `bramley serve`: runs until SIGTERM or SIGINT.
 func serve(_ list: [String]) async throws(CommandFault) -> Int32 {
-  let arguments = try Arguments(list, options: ["config"], switches: [])
+  let arguments = try parse(list, switches: [])
   guard arguments.words.isEmpty else { throw .usage("serve takes no words") }
   let settings = try loadSettings(arguments)
   let log: Log
