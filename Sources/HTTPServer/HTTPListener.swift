@@ -60,7 +60,7 @@ package final class HTTPListener: Sendable {
   ///   with ``ListenerRefusal/shuttingDown``, and half-sent requests are cut. A cancelled stop has no patience.
   package func stop(within patience: Duration) async {
     core.isDraining.store(true, ordering: .relaxed)
-    daemon.withLock { $0?.quiesce() }
+    daemon.withLock { $0?.refuseNewcomers() }
     await waitUntilIdle(since: Self.lull, for: patience)
     wakeAll()
     // The refusals must be written before the threads end.
