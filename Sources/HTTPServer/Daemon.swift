@@ -19,7 +19,7 @@ internal import Glibc
     let acceptor = unsafe Acceptor(
       descriptor: socket.descriptor, servers: started, core: core)
     guard unsafe started.count == core.configuration.threads, let thread = acceptor.start() else {
-      for unsafeserver in unsafe started { unsafe MHD_stop_daemon(server) }
+      unsafe stopServers(started)
       throw .startFailed
     }
     self.socket = socket
@@ -36,7 +36,7 @@ internal import Glibc
     socket.refuseNewcomers()
     // A server that stops must not be given connections.
     pthread_join(accepting, nil)
-    for unsafeserver in unsafe servers { unsafe MHD_stop_daemon(server) }
+    unsafe stopServers(servers)
   }
 }
 
@@ -58,4 +58,9 @@ private func startServers(for core: ListenerCore) -> [OpaquePointer] {
     unsafe servers.append(server)
   }
   return unsafe servers
+}
+
+/// Joins the servers' threads and closes their connections.
+private func stopServers(_ servers: [OpaquePointer]) {
+  for index in unsafe servers.indices { unsafe MHD_stop_daemon(servers[index]) }
 }
