@@ -20,6 +20,7 @@ package struct ListenerConfiguration: Sendable, Equatable {
   /// Requests that responders work on at a time; one more is refused as overloaded.
   package var maxRequestsInFlight: Int
 
+  /// Checks nothing; starting a listener does.
   package init(
     host: String, port: UInt16, threads: Int, connectionLimit: Int, bodyLimit: Int,
     connectionMemoryLimit: Int, idleSeconds: Int, deadline: Duration, maxRequestsInFlight: Int
