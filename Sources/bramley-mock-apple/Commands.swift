@@ -108,7 +108,7 @@ private func serve(_ list: [String], _ apple: MockApple) async throws -> Int32 {
   ready.member("event", "ready")
   ready.member("listen", listener.address)
   print(String(decoding: ready.finish(), as: UTF8.self))
-  unsafe fflush(nil)
+  fflush(nil)
   // Until a signal ends the process.
   while (try? await Task.sleep(for: .seconds(3600))) != nil {}
   withExtendedLifetime(listener) {}
@@ -117,6 +117,6 @@ private func serve(_ list: [String], _ apple: MockApple) async throws -> Int32 {
 
 private func complain(_ status: Int32, _ message: String) -> Int32 {
   let line = Array("bramley-mock-apple: \(message)\n".utf8)
-  line.withUnsafeBytes { _ = unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
+  unsafe line.withUnsafeBytes { _ = unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
   return status
 }
