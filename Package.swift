@@ -104,5 +104,6 @@ let package = Package(
     tests("ThreadsTests", ["Threads"]),
     tests("OutboundTests", ["Outbound", "Domain", "Threads"]),
     tests("TelemetryTests", ["Telemetry", "Domain", "Threads"]),
+    tests("EndToEndTests", ["MockApple", "Crypto", "Domain", "Wire"]),
   ]
 )

@@ -1,0 +1,142 @@
+import Foundation
+import Testing
+import Wire
+
+/// One test's own folder, with the services that work in it.
+final class Stage: Sendable {
+  let folder: String
+  let appleURL: String
+  private let children = Watched<[ChildProcess]>([])
+
+  init(folder: String, appleURL: String) {
+    self.folder = folder
+    self.appleURL = appleURL
+  }
+
+  var database: String { folder + "/bramley.db" }
+  var masterKeyFile: String { database + ".master-key" }
+
+  /// The settings of its services.
+  var settings: [String: String] {
+    [
+      "BRAMLEY_LISTEN": "127.0.0.1:0", "BRAMLEY_DATABASE_URL": "sqlite:\(database)",
+      "BRAMLEY_APPLE_CLIENT_IDS": Client.setting, "BRAMLEY_APPLE_BASE_URL": appleURL,
+    ]
+  }
+
+  /// Starts a service and waits until it accepts connections.
+  ///
+  /// - Parameters:
+  ///   - changes: Settings to add or replace.
+  ///   - ahead: Seconds by which its time of day is ahead of everybody's.
+  func start(_ changes: [String: String] = [:], secondsAhead ahead: Int? = nil) async throws -> Service {
+    let child = try launch(changes, secondsAhead: ahead)
+    return Service(process: child, port: try port(of: await ready(child)))
+  }
+
+  /// Starts a service that may not come to serving.
+  func launch(_ changes: [String: String] = [:], secondsAhead ahead: Int? = nil) throws -> ChildProcess {
+    var environment = Program.environment.merging(settings) { $1 }.merging(changes) { $1 }
+    if let ahead {
+      let library: String = try #require(Program.fakeTime)
+      environment["LD_PRELOAD"] = library
+      environment["FAKETIME"] = "+\(ahead)"
+      environment["FAKETIME_DONT_FAKE_MONOTONIC"] = "1"
+    }
+    return keep(try ChildProcess(Program.bramley, ["serve"], environment: environment, folder: folder))
+  }
+
+  /// Runs a `bramley` command to its end, with the settings of the services.
+  func command(
+    _ arguments: String..., settings changes: [String: String] = [:], input: String = ""
+  ) async throws -> Finished {
+    try await run(
+      Program.bramley, arguments, environment: settings.merging(changes) { $1 }, folder: folder, input: input)
+  }
+
+  /// Writes a file into the folder.
+  ///
+  /// - Returns: Its path.
+  func write(_ text: String, to name: String) throws -> String {
+    let path = folder + "/" + name
+    try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+    return path
+  }
+
+  /// Runs SQL on the database from outside.
+  ///
+  /// - Returns: The first column of the first row, as text.
+  @discardableResult
+  func sql(_ text: String) async throws -> String {
+    let script = """
+      import sqlite3, sys
+      database = sqlite3.connect(sys.argv[1], timeout=20)
+      row = database.execute(sys.argv[2]).fetchone()
+      database.commit()
+      print("" if row is None else row[0])
+      """
+    let finished = try await run(Program.python, ["-c", script, database, text])
+    try #require(finished.status == 0, "\(finished.errors)")
+    return finished.output.trimmingCharacters(in: .whitespacesAndNewlines)
+  }
+
+  /// Holds the database's write lock until the process that is returned has its input closed.
+  func lockDatabase() async throws -> ChildProcess {
+    let script = """
+      import sqlite3, sys
+      database = sqlite3.connect(sys.argv[1], timeout=20, isolation_level=None)
+      database.execute("BEGIN IMMEDIATE")
+      print("locked", flush=True)
+      sys.stdin.read()
+      """
+    let holder = keep(
+      try ChildProcess(
+        Program.python, ["-c", script, database], environment: Program.environment, folder: folder, input: nil))
+    _ = try await holder.state.first { lines($0.output).contains("locked") ? true : nil }
+    return holder
+  }
+
+  private func keep(_ child: ChildProcess) -> ChildProcess {
+    children.update { $0.append(child) }
+    return child
+  }
+
+  /// Ends what still runs, and looks at what all services have written.
+  fileprivate func end() async {
+    let children = children.read { $0 }
+    for child in children { child.send(signal: SIGKILL) }
+    for child in children {
+      _ = await Task { try await child.ended() }.result
+      guard child.outputLines.first?.hasPrefix("{") ?? false else { continue }
+      for line in child.outputLines {
+        #expect(throws: Never.self) { try JSONObject(parsing: Array(line.utf8)) }
+        #expect(!line.contains("eyJ"), "a token in the log")
+      }
+      #expect(child.errorText.isEmpty)
+    }
+    try? FileManager.default.removeItem(atPath: folder)
+  }
+}
+
+/// Gives a test a folder and a stand-in for Apple, and cleans up after it.
+func withStage(appleURL: String? = nil, _ body: (Stage) async throws -> Void) async throws {
+  let template = FileManager.default.temporaryDirectory.appendingPathComponent("bramley-e2e-XXXXXX").path
+  var name = Array(template.utf8CString)
+  guard mkdtemp(&name) != nil else { throw SystemFault(call: "mkdtemp", code: errno) }
+  let folder = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  let url: String
+  if let appleURL { url = appleURL } else { url = try await MockAppleProgram.shared.baseURL }
+  let stage = Stage(folder: folder, appleURL: url)
+  do {
+    try await body(stage)
+  } catch {
+    await stage.end()
+    throw error
+  }
+  await stage.end()
+}
+
+/// Gives a test a service of its own.
+func withService(_ changes: [String: String] = [:], _ body: (Service) async throws -> Void) async throws {
+  try await withStage { stage in try await body(try await stage.start(changes)) }
+}
