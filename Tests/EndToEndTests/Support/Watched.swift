@@ -63,3 +63,12 @@ func onThread<R: Sendable>(_ work: @escaping @Sendable () throws -> R) async thr
     Thread.detachNewThread { continuation.resume(with: Result(catching: work)) }
   }
 }
+
+/// The same, for work that may fail as a part of the test.
+func onThreadResult<R: Sendable>(_ work: @escaping @Sendable () throws -> R) async -> Result<R, any Error> {
+  do {
+    return .success(try await onThread(work))
+  } catch {
+    return .failure(error)
+  }
+}
