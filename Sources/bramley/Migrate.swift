@@ -9,11 +9,7 @@ func migrate(_ list: [String]) throws(CommandFault) -> Int32 {
   guard arguments.words.isEmpty else { throw .usage("migrate takes no words") }
   let path = try loadSettings(arguments).databasePath
   do {
-    let report =
-      arguments.has("check")
-      ? MigrationReport(
-        from: try SQLiteStorage.schemaVersion(path: path), to: SQLiteStorage.knownSchemaVersion)
-      : try SQLiteStorage.migrate(path: path)
+    let report = arguments.has("check") ? try pending(path) : try SQLiteStorage.migrate(path: path)
     let isDone = !arguments.has("check") || report.from == report.to
     if arguments.has("json") {
       var out = JSONWriter()
@@ -31,4 +27,11 @@ func migrate(_ list: [String]) throws(CommandFault) -> Int32 {
     let fault = StartFault.databaseUnusable(path: path, error)
     throw CommandFault(status: fault.exitStatus, message: fault.sentence)
   }
+}
+
+/// What a migration would do; a schema that it would refuse is refused here too.
+private func pending(_ path: String) throws(SQLiteOpenError) -> MigrationReport {
+  let (found, known) = (try SQLiteStorage.schemaVersion(path: path), SQLiteStorage.knownSchemaVersion)
+  guard found <= known else { throw .newerSchema(found: found, known: known) }
+  return MigrationReport(from: found, to: known)
 }
