@@ -54,16 +54,16 @@ struct TransportTests {
         "POST /v1/token HTTP/1.1\r\n\r\n",
         "POST /v1/token HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         "POST /v1/token HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc",
-        "GET /livez HTTP/1.1\r\nHost: a\r\nContent-Length: +3\r\n\r\nabc",
       ]
       for head in heads {
-        let answer = try await onThread {
+        let (answer, second) = try await onThread {
           let connection = try HTTPConnection(port: service.port)
           connection.send(Array(head.utf8))
-          return try connection.receive()
+          return (try connection.receive(), try? connection.receive())
         }
+        // No second answer, whatever the rest may look like.
+        #expect(second == nil)
         try expect(answer, is: .argument("request_malformed"))
-        #expect(answer.isLast)
       }
     }
   }

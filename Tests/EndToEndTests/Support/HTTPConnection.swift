@@ -105,9 +105,6 @@ final class HTTPConnection {
     }
   }
 
-  /// Says that nothing more will be sent.
-  func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
-
   /// Reads one answer.
   func receive(withoutBody: Bool = false) throws(HTTPFault) -> HTTPAnswer {
     let separator = Array("\r\n\r\n".utf8)

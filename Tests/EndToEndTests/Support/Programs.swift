@@ -8,6 +8,9 @@ enum Program {
   static let mockApple = path("bramley-mock-apple")
   static let python = ["/usr/bin/python3", "/usr/local/bin/python3"].first(where: isExecutable) ?? "python3"
 
+  /// An interpreter that has the packages of `Tests/Clients/requirements.txt`.
+  static let clientsPython = ProcessInfo.processInfo.environment["CLIENTS_PYTHON"]
+
   /// Makes the time of day of one process another one; not every machine has it.
   static let fakeTime = ["x86_64-linux-gnu", "aarch64-linux-gnu"]
     .map { "/usr/lib/\($0)/faketime/libfaketime.so.1" }.first { FileManager.default.fileExists(atPath: $0) }
