@@ -75,7 +75,7 @@ package final class Service: Sendable {
   package func stop() async {
     isStopping.set()
     maintenance.cancel()
-    await listener.stop(within: .seconds(8))
+    await listener.stop(within: .seconds(7))
     await fetcher.stop()
     await storage.stop()
   }
