@@ -20,7 +20,8 @@ struct AppleOutageTests {
       try expect(await service.trySignIn(credential), is: .outage("apple_keys_unavailable"))
       // What needs no key of Apple's is judged without one.
       try expect(
-        await service.trySignIn(Mint.credential { $0.audience = "com.other" }), is: .token("audience_not_allowed"))
+        await service.trySignIn(Mint.credential { $0.audience = "com.other" }),
+        is: .token("audience_not_allowed"))
       #expect(try await service.get("/.well-known/jwks.json").status == 200)
 
       let apple = try await MockAppleProgram.start(listen: "127.0.0.1:\(placeholder.port)")

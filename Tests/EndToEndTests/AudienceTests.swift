@@ -69,7 +69,9 @@ struct AudienceTests {
 
   @Test func `A10 a token of another issuer is refused`() async throws {
     try await withService { service in
-      for issuer in ["https://appleid.apple.com.evil.example", "https://appleid.apple.com/", "appleid.apple.com"] {
+      for issuer in [
+        "https://appleid.apple.com.evil.example", "https://appleid.apple.com/", "appleid.apple.com",
+      ] {
         let credential = try Mint.credential { $0.claims = [member("iss", issuer)] }
         try expect(await service.trySignIn(credential), is: .token("issuer_not_allowed"))
       }

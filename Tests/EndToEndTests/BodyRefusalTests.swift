@@ -9,15 +9,19 @@ struct BodyRefusalTests {
     try await withService { service in
       let bodies = [
         "", " ", "{", "}", "[]", "null", "42", #""text""#, "{}x", #"{"a":1,}"#, #"{'a':1}"#, #"{"a":01}"#,
-        #"{"rawNonce":"\ud800"}"#, #"{"rawNonce":"\udc00\ud800"}"#, #"{"rawNonce":"a\u0000b"}"#, "{\"rawNonce\":\"a\u{0}b\"}",
+        #"{"rawNonce":"\ud800"}"#, #"{"rawNonce":"\udc00\ud800"}"#, #"{"rawNonce":"a\u0000b"}"#,
+        "{\"rawNonce\":\"a\u{0}b\"}",
         "\u{FEFF}{}", #"{"a":NaN}"#, #"{"a":"# + String(repeating: "[", count: 5000),
-        String(repeating: #"{"a":"#, count: 33) + "1" + String(repeating: "}", count: 33), "{\"a\":\"tab\tin text\"}",
+        String(repeating: #"{"a":"#, count: 33) + "1" + String(repeating: "}", count: 33),
+        "{\"a\":\"tab\tin text\"}",
       ]
       for body in bodies {
         let answer = try await service.send(.signIn(body))
         try expect(answer, is: .argument("body_malformed"))
       }
-      let notUTF8: [[UInt8]] = [[0x7B, 0xFF, 0x7D], Array("{\"rawNonce\":\"".utf8) + [0xED, 0xA0, 0x80] + Array("\"}".utf8)]
+      let notUTF8: [[UInt8]] = [
+        [0x7B, 0xFF, 0x7D], Array("{\"rawNonce\":\"".utf8) + [0xED, 0xA0, 0x80] + Array("\"}".utf8),
+      ]
       for body in notUTF8 {
         let answer = try await service.send(.post("/v1/signInWithIdp", body, type: "application/json"))
         try expect(answer, is: .argument("body_malformed"))
@@ -33,7 +37,8 @@ struct BodyRefusalTests {
   @Test func `J02 a member that is named twice is refused, at any depth and in any spelling`() async throws {
     try await withService { service in
       let bodies = [
-        #"{"idToken":"a","idToken":"b","rawNonce":"n"}"#, #"{"idToken":"a","rawNonce":"n","raw\u004eonce":"m"}"#,
+        #"{"idToken":"a","idToken":"b","rawNonce":"n"}"#,
+        #"{"idToken":"a","rawNonce":"n","raw\u004eonce":"m"}"#,
         #"{"fullName":{"givenName":"a","givenName":"b"}}"#, #"{"unknown":[{"x":1,"x":1}]}"#,
       ]
       for body in bodies {
@@ -44,7 +49,8 @@ struct BodyRefusalTests {
 
   @Test(arguments: [
     nil, "text/plain", "application/x-www-form-urlencoded", "application/json; charset=utf-16",
-    "application/jsonx", "application/json; charset=latin1", "application/json, text/plain", "multipart/form-data",
+    "application/jsonx", "application/json; charset=latin1", "application/json, text/plain",
+    "multipart/form-data",
   ])
   func `J10 a body of another media type is refused`(_ type: String?) async throws {
     try await withService { service in
@@ -55,10 +61,13 @@ struct BodyRefusalTests {
     }
   }
 
-  @Test(arguments: ["application/json", "Application/JSON ; charset=\"UTF-8\"", "application/json;charset=utf-8"])
+  @Test(arguments: [
+    "application/json", "Application/JSON ; charset=\"UTF-8\"", "application/json;charset=utf-8",
+  ])
   func `the media type is taken in every spelling`(_ type: String) async throws {
     try await withService { service in
-      let request = HTTPRequest.post("/v1/signInWithIdp", Array(try Mint.credential().body().utf8), type: type)
+      let request = HTTPRequest.post(
+        "/v1/signInWithIdp", Array(try Mint.credential().body().utf8), type: type)
       #expect(try await service.send(request).status == 200)
     }
   }
@@ -79,7 +88,8 @@ struct BodyRefusalTests {
         try expect(await service.trySignIn(credential, [name: value]), is: .argument("field_type"))
       }
       try expect(
-        await service.trySignIn(credential, ["providerId": #""google.com""#]), is: Refusal(400, "INVALID_PROVIDER_ID"))
+        await service.trySignIn(credential, ["providerId": #""google.com""#]),
+        is: Refusal(400, "INVALID_PROVIDER_ID"))
       for value in ["1", "true", "[]", "{}"] {
         let answer = try await service.send(.signIn(#"{"rawNonce":"n","idToken":\#(value)}"#))
         try expect(answer, is: .argument("field_type"), field: "idToken")
@@ -134,7 +144,8 @@ struct BodyRefusalTests {
         var message = "POST /v1/signInWithIdp HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n"
         message += "Content-Type: application/json\r\n\r\n"
         for byte in stride(from: 0, to: body.utf8.count, by: 100) {
-          let piece = String(decoding: Array(body.utf8)[byte..<min(byte + 100, body.utf8.count)], as: UTF8.self)
+          let piece = String(
+            decoding: Array(body.utf8)[byte..<min(byte + 100, body.utf8.count)], as: UTF8.self)
           message += String(piece.utf8.count, radix: 16) + "\r\n" + piece + "\r\n"
         }
         connection.send(Array((message + "0\r\n\r\n").utf8))
@@ -169,7 +180,8 @@ struct BodyRefusalTests {
         return try (0..<1000).map { _ in
           var mutated = body
           for _ in 0..<Int.random(in: 1...4, using: &random) {
-            mutated[Int.random(in: 0..<mutated.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
+            mutated[Int.random(in: 0..<mutated.count, using: &random)] = UInt8.random(
+              in: 0...255, using: &random)
           }
           let request = HTTPRequest.post("/v1/signInWithIdp", mutated, type: "application/json")
           return try connection.exchange(request).status
@@ -180,11 +192,15 @@ struct BodyRefusalTests {
   }
 
   @Test(arguments: [
-    (#"{"givenName":"\u200b\u200b"}"#, nil), (#"{"givenName":"\u3164"}"#, nil), (#"{"givenName":"a\nb"}"#, "ab"),
-    (#"{"givenName":"<script>","familyName":"{{7*7}}"}"#, "<script> {{7*7}}"), (#"{"nickname":"Countess"}"#, "Countess"),
+    (#"{"givenName":"\u200b\u200b"}"#, nil), (#"{"givenName":"\u3164"}"#, nil),
+    (#"{"givenName":"a\nb"}"#, "ab"),
+    (#"{"givenName":"<script>","familyName":"{{7*7}}"}"#, "<script> {{7*7}}"),
+    (#"{"nickname":"Countess"}"#, "Countess"),
     (#"{"givenName":" Zoë ","familyName":"O\"Neil\\"}"#, "Zoë O\"Neil\\"),
   ])
-  func `U04 U13 U14 names are cleaned, kept as text and given back`(_ name: String, _ shown: String?) async throws {
+  func `U04 U13 U14 names are cleaned, kept as text and given back`(_ name: String, _ shown: String?)
+    async throws
+  {
     try await withService { service in
       let answer = try await service.trySignIn(Mint.credential(), ["fullName": name])
       #expect(try answer.json.text("displayName") == shown)
@@ -193,7 +209,8 @@ struct BodyRefusalTests {
     }
   }
 
-  @Test func `U11 J05 a very long name is cut at a whole character, and the token stays small`() async throws {
+  @Test func `U11 J05 a very long name is cut at a whole character, and the token stays small`() async throws
+  {
     try await withService { service in
       let family = String(repeating: "👨‍👩‍👧‍👦", count: 300)
       let answer = try await service.trySignIn(

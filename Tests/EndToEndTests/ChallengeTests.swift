@@ -55,7 +55,8 @@ struct ChallengeTests {
     try await withService { service in
       for nonce in [foreign.read { $0 }, try await challenge(service) + "A", "bch1.", "bch1.AAAA"] {
         try expect(
-          await service.trySignIn(credential(Client.challenge, nonce: nonce)), is: .nonce("challenge_required"))
+          await service.trySignIn(credential(Client.challenge, nonce: nonce)),
+          is: .nonce("challenge_required"))
         // For a client that demands none it is an ordinary nonce.
         _ = try await service.signIn(credential(Client.app, nonce: nonce))
       }
@@ -70,13 +71,15 @@ struct ChallengeTests {
         order.nonce = nonce
       }
       try expect(
-        await service.trySignIn(Credential(idToken: raw, rawNonce: nonce)), is: .nonce("nonce_claim_not_hashed"))
+        await service.trySignIn(Credential(idToken: raw, rawNonce: nonce)),
+        is: .nonce("nonce_claim_not_hashed"))
       let hashed = try Mint.token { order in
         order.audience = Client.webChallenge
         order.rawNonce = nonce
       }
       try expect(
-        await service.trySignIn(Credential(idToken: hashed, rawNonce: nonce)), is: .nonce("nonce_claim_is_hashed"))
+        await service.trySignIn(Credential(idToken: hashed, rawNonce: nonce)),
+        is: .nonce("nonce_claim_is_hashed"))
     }
   }
 

@@ -8,12 +8,15 @@ struct ClientLibraryTests {
   private static let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().appendingPathComponent("Clients/verify_session.py").path
 
-  private func verify(_ token: String, _ service: Service, audience: String = "bramley") async throws -> Finished {
+  private func verify(_ token: String, _ service: Service, audience: String = "bramley") async throws
+    -> Finished
+  {
     let python = try #require(Program.clientsPython)
     return try await run(
       python,
       [
-        Self.script, "--key-set", service.baseURL + "/.well-known/jwks.json", "--audience", audience, "--issuer",
+        Self.script, "--key-set", service.baseURL + "/.well-known/jwks.json", "--audience", audience,
+        "--issuer",
         service.baseURL,
       ], input: token)
   }

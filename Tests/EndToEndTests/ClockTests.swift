@@ -9,7 +9,8 @@ struct ClockTests {
 
   /// Signs in now, and goes on with a service that many seconds later.
   private func later(
-    _ seconds: Int, _ changes: [String: String] = [:], _ body: (Stage, SignedIn, Credential, Service) async throws -> Void
+    _ seconds: Int, _ changes: [String: String] = [:],
+    _ body: (Stage, SignedIn, Credential, Service) async throws -> Void
   ) async throws {
     try await withStage { stage in
       let settings = settings.merging(changes) { $1 }

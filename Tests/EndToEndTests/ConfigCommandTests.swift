@@ -21,7 +21,8 @@ struct ConfigCommandTests {
     let wrong = [
       "BRAMLEY_LISTEN": "nowhere", "BRAMLEY_APPLE_CLIENT_IDS": "", "BRAMLEY_SESSION_ALG": "HS256",
       "BRAMLEY_SESSION_TTL": "5", "BRAMLEY_CLOCK_LEEWAY": "301", "BRAMLEY_DATABASE_URL": "mysql:x",
-      "BRAMLEY_APPLE_BASE_URL": "http://apple.example", "BRAMLEY_MASTER_KEY": "c2hvcnQ=", "BRAMLEY_LOG_LEVEL": "loud",
+      "BRAMLEY_APPLE_BASE_URL": "http://apple.example", "BRAMLEY_MASTER_KEY": "c2hvcnQ=",
+      "BRAMLEY_LOG_LEVEL": "loud",
       "BRAMLEY_THREADS": "0", "BRAMLEY_ALLOWED_ORIGINS": "app.example.com", "BRAMLEY_ISSUER": "nobody",
       "BRAMLEY_PROJECT_ID": "a b", "BRAMLEY_LISTNE": "127.0.0.1:1", "BRAMLEY_API_KEYS_FILE": "/nonexistent",
       "BRAMLEY_LISTEN_FILE": "/etc/hostname",
@@ -74,7 +75,9 @@ struct ConfigCommandTests {
       }
       let values = try json.json
       #expect(values.object("BRAMLEY_MASTER_KEY")?.text("value") == "[redacted]")
-      #expect(values.object("BRAMLEY_DATABASE_URL")?.text("value") == "postgres://user:[redacted]@db.example/bramley")
+      #expect(
+        values.object("BRAMLEY_DATABASE_URL")?.text("value")
+          == "postgres://user:[redacted]@db.example/bramley")
       #expect(values.object("BRAMLEY_API_KEYS")?.text("source") == "BRAMLEY_API_KEYS")
       #expect(values.object("BRAMLEY_SESSION_TTL")?.text("value") == "3600")
       #expect(values.object("BRAMLEY_SESSION_TTL")?.text("source") == "default")
@@ -99,7 +102,8 @@ struct ConfigCommandTests {
       environment["BRAMLEY_APPLE_CLIENT_IDS"] = nil
       environment["BRAMLEY_PROJECT_ID"] = "from-environment"
       let checked = try await run(
-        Program.bramley, ["config", "check", "--config", file], environment: environment, folder: stage.folder)
+        Program.bramley, ["config", "check", "--config", file], environment: environment, folder: stage.folder
+      )
       #expect(checked.status == 0, "\(checked.errors)")
       let printed = try await run(
         Program.bramley, ["config", "print", "--json", "--config=\(file)"], environment: environment,
@@ -111,7 +115,9 @@ struct ConfigCommandTests {
     }
   }
 
-  @Test(arguments: ["listne: x", "project_id: [a", "project_id: a\nproject_id: b", "- list", "session: {ttl: 5}"])
+  @Test(arguments: [
+    "listne: x", "project_id: [a", "project_id: a\nproject_id: b", "- list", "session: {ttl: 5}",
+  ])
   func `a faulty settings file is refused`(_ text: String) async throws {
     try await withStage { stage in
       let file = try stage.write(text, to: "bramley.yaml")

@@ -18,7 +18,8 @@ struct DatabaseCommandTests {
           "fullName": #"{"givenName":"Ada","familyName":"Lovelace"}"#,
           "device": #"{"name":"Phone","model":"iPhone17,1","os":"iOS 26","appVersion":"1.0"}"#,
         ])
-      let listed = try #require(try await stage.command("users", "list", "--json").json.objects("users").first)
+      let listed = try #require(
+        try await stage.command("users", "list", "--json").json.objects("users").first)
       #expect(listed.text("localId") == session.localID)
       let shown = try await stage.command("users", "show", session.localID, "--json").json
       #expect(shown.text("email") == "ada@privaterelay.appleid.com")
@@ -66,7 +67,9 @@ struct DatabaseCommandTests {
     }
   }
 
-  @Test(arguments: [["users", "list"], ["users", "show", "A123456789012345678901234567"], ["keys", "list"]])
+  @Test(arguments: [
+    ["users", "list"], ["users", "show", "A123456789012345678901234567"], ["keys", "list"],
+  ])
   func `without a database there is nothing to show, and none is made`(_ arguments: [String]) async throws {
     try await withStage { stage in
       let finished = try await run(
@@ -124,7 +127,9 @@ struct DatabaseCommandTests {
     try await withStage { stage in
       try await stage.start().stop()
       try await stage.sql("PRAGMA user_version = 1000000")
-      for arguments in [["serve"], ["migrate"], ["migrate", "--check"], ["users", "list"], ["keys", "list"]] {
+      for arguments in [
+        ["serve"], ["migrate"], ["migrate", "--check"], ["users", "list"], ["keys", "list"],
+      ] {
         let finished = try await run(
           Program.bramley, arguments, environment: stage.settings, folder: stage.folder)
         #expect(finished.status == 78, "\(arguments)")
@@ -136,7 +141,8 @@ struct DatabaseCommandTests {
 
   @Test func `what is no database of ours is refused`() async throws {
     try await withStage { stage in
-      _ = try stage.write("This is a text and no database, and long enough to be read as a header of one.", to: "bramley.db")
+      _ = try stage.write(
+        "This is a text and no database, and long enough to be read as a header of one.", to: "bramley.db")
       let text = try await stage.command("serve")
       #expect(text.status == 78, "\(text.errors)")
       try FileManager.default.removeItem(atPath: stage.database)
@@ -160,7 +166,8 @@ struct DatabaseCommandTests {
   @Test func `a port that is taken is told`() async throws {
     try await withStage { stage in
       let service = try await stage.start()
-      let finished = try await stage.command("serve", settings: ["BRAMLEY_LISTEN": "127.0.0.1:\(service.port)"])
+      let finished = try await stage.command(
+        "serve", settings: ["BRAMLEY_LISTEN": "127.0.0.1:\(service.port)"])
       #expect(finished.status == 69)
       #expect(finished.errors.contains("listen"))
       #expect(try await service.get("/livez").status == 200)

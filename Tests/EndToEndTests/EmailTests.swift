@@ -5,7 +5,9 @@ import Wire
 @Suite(.timeLimit(.minutes(2)))
 struct EmailTests {
   /// The answer to a sign-in with these claims.
-  private func answer(_ service: Service, _ claims: [(name: String, value: JSONValue)]) async throws -> JSONObject {
+  private func answer(_ service: Service, _ claims: [(name: String, value: JSONValue)]) async throws
+    -> JSONObject
+  {
     let answer = try await service.trySignIn(Mint.credential { $0.claims = claims })
     try #require(answer.status == 200, "\(answer)")
     return try answer.json
@@ -19,7 +21,8 @@ struct EmailTests {
       ]
       for (value, expected) in values {
         let json = try await answer(
-          service, [member("email", "ada@example.com"), ("email_verified", value), ("is_private_email", value)])
+          service,
+          [member("email", "ada@example.com"), ("email_verified", value), ("is_private_email", value)])
         #expect(json.flag("emailVerified") == expected, "\(value)")
         #expect(json.flag("isPrivateEmail") == expected, "\(value)")
       }
@@ -28,7 +31,8 @@ struct EmailTests {
 
   @Test func `E05 an address that is not said to be a relay is none`() async throws {
     try await withService { service in
-      let json = try await answer(service, [member("email", "ada@example.com"), ("email_verified", .flag(true))])
+      let json = try await answer(
+        service, [member("email", "ada@example.com"), ("email_verified", .flag(true))])
       #expect(json.flag("isPrivateEmail") == false)
     }
   }
@@ -70,7 +74,8 @@ struct EmailTests {
   func `P05 a relay address is one by the claim, whatever its domain`(_ address: String) async throws {
     try await withService { service in
       let relay = try await answer(
-        service, [member("email", address), ("email_verified", .flag(true)), ("is_private_email", .flag(true))])
+        service,
+        [member("email", address), ("email_verified", .flag(true)), ("is_private_email", .flag(true))])
       #expect(relay.flag("isPrivateEmail") == true)
       #expect(relay.text("email") == address)
       let plain = try await answer(service, [member("email", address), ("email_verified", .flag(true))])
@@ -123,7 +128,8 @@ struct EmailTests {
   }
 
   @Test(arguments: [(0, 0), (1, 1), (2, 2), (7, 1)])
-  func `the real-user status is kept, and a new one counts as unknown`(_ sent: Int, _ kept: Int) async throws {
+  func `the real-user status is kept, and a new one counts as unknown`(_ sent: Int, _ kept: Int) async throws
+  {
     try await withService { service in
       let json = try await answer(service, [("real_user_status", .integer(Int64(sent)))])
       #expect(json.integer("realUserStatus") == Int64(kept))

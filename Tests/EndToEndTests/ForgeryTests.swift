@@ -23,7 +23,9 @@ struct ForgeryTests {
   }
 
   @Test(arguments: ["none", "HS256", "RS384", "PS256", "ES256", "rs256", ""])
-  func `G01 G02 an algorithm other than Apple's is refused before any key is used`(_ name: String) async throws {
+  func `G01 G02 an algorithm other than Apple's is refused before any key is used`(_ name: String)
+    async throws
+  {
     try await withService { service in
       let credential = try Mint.credential { $0.header = [member("alg", name)] }
       let answer = try await service.trySignIn(credential)

@@ -20,7 +20,9 @@ struct KillTests {
   }
 
   @Test(arguments: [UInt64(1), 2, 3, 4])
-  func `D05 D07 after a kill every answered session lives and no account is doubled`(_ seed: UInt64) async throws {
+  func `D05 D07 after a kill every answered session lives and no account is doubled`(_ seed: UInt64)
+    async throws
+  {
     var random = SeededGenerator(seed: seed)
     // Somewhere from the first answers to the last; the seeds fall into four quarters.
     let quarter = Self.persons * Self.steps / 4

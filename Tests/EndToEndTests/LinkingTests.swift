@@ -10,7 +10,8 @@ struct LinkingTests {
       let good = try await service.signIn(Mint.credential()).idToken
       let invalid = Refusal(401, "INVALID_ID_TOKEN", "session_token_invalid")
       let headers = [
-        "Bearer ", "Bearer x", "Basic eA==", good, "Bearer \(good)x", "Bearer \(good.dropLast(4))AAAA", "Bearer owner",
+        "Bearer ", "Bearer x", "Basic eA==", good, "Bearer \(good)x", "Bearer \(good.dropLast(4))AAAA",
+        "Bearer owner",
         "Bearer \(credential.idToken)", "",
       ]
       for header in headers where !header.isEmpty {
@@ -57,12 +58,15 @@ struct LinkingTests {
       let account = try await service.signIn(Mint.credential())
       let credential = try Mint.credential()
       try expect(
-        await service.trySignIn(credential, bearer: account.idToken), is: Refusal(400, "OPERATION_NOT_ALLOWED"))
+        await service.trySignIn(credential, bearer: account.idToken),
+        is: Refusal(400, "OPERATION_NOT_ALLOWED"))
       #expect(try await service.signIn(credential).localID != account.localID)
     }
   }
 
-  @Test func `an unknown person gets no account against the app's will, and the token stays good`() async throws {
+  @Test func `an unknown person gets no account against the app's will, and the token stays good`()
+    async throws
+  {
     try await withStage { stage in
       let service = try await stage.start()
       let credential = try Mint.credential()
@@ -105,10 +109,12 @@ struct LinkingTests {
       let account = try await service.signIn(Mint.credential())
       try await stage.sql("UPDATE sessions SET ended_as = 'revoked', ended_at = 1")
       try expect(
-        await service.trySignIn(Mint.credential(), bearer: account.idToken), is: .session("session_revoked", 401))
+        await service.trySignIn(Mint.credential(), bearer: account.idToken),
+        is: .session("session_revoked", 401))
       try await stage.sql("DELETE FROM accounts")
       try expect(
-        await service.trySignIn(Mint.credential(), bearer: account.idToken), is: Refusal(401, "USER_NOT_FOUND"))
+        await service.trySignIn(Mint.credential(), bearer: account.idToken),
+        is: Refusal(401, "USER_NOT_FOUND"))
     }
   }
 

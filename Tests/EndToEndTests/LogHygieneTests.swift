@@ -6,10 +6,14 @@ import Wire
 @Suite(.timeLimit(.minutes(2)))
 struct LogHygieneTests {
   @Test(arguments: ["debug", "info"])
-  func `a whole run writes JSON lines without tokens, nonces, names and addresses`(_ level: String) async throws {
+  func `a whole run writes JSON lines without tokens, nonces, names and addresses`(_ level: String)
+    async throws
+  {
     try await withStage { stage in
       let service = try await stage.start(["BRAMLEY_LOG_LEVEL": level, "BRAMLEY_API_KEYS": "key-that-is-set"])
-      var secrets = ["Lovelace", "hygiene@example.com", "key-that-is-set", "key-that-is-wrong", "c0de-of-apple"]
+      var secrets = [
+        "Lovelace", "hygiene@example.com", "key-that-is-set", "key-that-is-wrong", "c0de-of-apple",
+      ]
       let key: [(name: String, value: String)] = [("X-API-Key", "key-that-is-set")]
       let post = { (path: String, body: String) in
         try await service.send(.post(path, json: body, headers: key))
@@ -19,7 +23,8 @@ struct LogHygieneTests {
         secrets += [credential.idToken, credential.rawNonce, sha256Hex(credential.rawNonce)]
         secrets += credential.idToken.split(separator: ".").map(String.init)
         let body = credential.body([
-          "fullName": #"{"givenName":"Ada","familyName":"Lovelace"}"#, "authorizationCode": #""c0de-of-apple""#,
+          "fullName": #"{"givenName":"Ada","familyName":"Lovelace"}"#,
+          "authorizationCode": #""c0de-of-apple""#,
         ])
         let headers = key + (bearer.map { [("Authorization", "Bearer \($0)")] } ?? [])
         return try await service.send(.post("/v1/signInWithIdp", json: body, headers: headers))
@@ -34,12 +39,14 @@ struct LogHygieneTests {
       secrets += [session.idToken, session.refreshToken, session.localID + "@"]
       var refresh = session.refreshToken
       for _ in 0..<4 {
-        let answer = try await post("/v1/token", #"{"grantType":"refresh_token","refreshToken":"\#(refresh)"}"#)
+        let answer = try await post(
+          "/v1/token", #"{"grantType":"refresh_token","refreshToken":"\#(refresh)"}"#)
         refresh = try answer.json.text("refresh_token") ?? refresh
         secrets += [refresh, try answer.json.text("id_token") ?? refresh]
       }
       // Refusals of every kind, each with something worth hiding.
-      _ = try await post("/v1/token", #"{"grantType":"refresh_token","refreshToken":"\#(session.refreshToken)"}"#)
+      _ = try await post(
+        "/v1/token", #"{"grantType":"refresh_token","refreshToken":"\#(session.refreshToken)"}"#)
       _ = try await signIn(credential)
       _ = try await signIn(Mint.credential { $0.breaksSignature = true })
       _ = try await signIn(Mint.credential { $0.audience = "com.other" })

@@ -17,9 +17,11 @@ struct MasterKeyTests {
       let service = try await stage.start()
       let text = try String(contentsOfFile: stage.masterKeyFile, encoding: .utf8)
       #expect(try decodeBase64(text.trimmingCharacters(in: .newlines).utf8).count == 32)
-      let mode = try FileManager.default.attributesOfItem(atPath: stage.masterKeyFile)[.posixPermissions] as? Int
+      let mode =
+        try FileManager.default.attributesOfItem(atPath: stage.masterKeyFile)[.posixPermissions] as? Int
       #expect(mode == 0o600)
-      let databaseMode = try FileManager.default.attributesOfItem(atPath: stage.database)[.posixPermissions] as? Int
+      let databaseMode =
+        try FileManager.default.attributesOfItem(atPath: stage.database)[.posixPermissions] as? Int
       #expect(databaseMode == 0o600)
       let left = try FileManager.default.contentsOfDirectory(atPath: stage.folder).filter {
         $0.hasPrefix("bramley.db.master-key")
@@ -29,7 +31,8 @@ struct MasterKeyTests {
     }
   }
 
-  @Test func `without its key a database that is not empty is refused, and no new key appears`() async throws {
+  @Test func `without its key a database that is not empty is refused, and no new key appears`() async throws
+  {
     try await withStage { stage in
       try await stage.start().stop()
       try FileManager.default.removeItem(atPath: stage.masterKeyFile)
@@ -110,7 +113,8 @@ struct MasterKeyTests {
       let next = try await third.refresh(current)
       #expect(try masterKeyID(of: next) != masterKeyID(of: current))
       #expect(try await third.refresh(current) == next)
-      let list = try await stage.command("keys", "list", "--json", settings: ["BRAMLEY_MASTER_KEY": "\(new),\(old)"])
+      let list = try await stage.command(
+        "keys", "list", "--json", settings: ["BRAMLEY_MASTER_KEY": "\(new),\(old)"])
       let counts = try #require(try list.json.object("liveSessionsByMasterKey"))
       #expect(counts.integer(try masterKeyID(of: next)) == 1)
       #expect(counts.names.count == 1)
@@ -128,7 +132,9 @@ struct MasterKeyTests {
       try await withStage { stage in
         let children = [try stage.launch(), try stage.launch(), try stage.launch()]
         var services: [Service] = []
-        for child in children { services.append(Service(process: child, port: try port(of: await ready(child)))) }
+        for child in children {
+          services.append(Service(process: child, port: try port(of: await ready(child))))
+        }
         var keySets: Set<[UInt8]> = []
         for service in services { keySets.insert(try await service.get("/.well-known/jwks.json").body) }
         #expect(keySets.count == 1)

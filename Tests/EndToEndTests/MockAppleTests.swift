@@ -56,7 +56,8 @@ struct MockAppleTests {
   @Test func `claims are removed and replaced, the header changed`() async throws {
     let token = try await mint(
       "--audience", "a.b", "--claim", "sub=null", "--claim", "email_verified=\"true\"", "--claim", "n=[1]",
-      "--claim", "iss=https://other.example", "--header", "alg=none", "--header", "kid=null", "--issued-at", "1000",
+      "--claim", "iss=https://other.example", "--header", "alg=none", "--header", "kid=null", "--issued-at",
+      "1000",
       "--expires-in", "60")
     let claims = try payload(token)
     #expect(claims["sub"] == nil)
@@ -98,7 +99,9 @@ struct MockAppleTests {
       ["serve", "--listen", "nowhere"], ["token", "--audience", "a.b", "--claim", "novalue"],
       ["token", "--audience", "a.b", "--expires-in", "soon"], ["serve", "--port", "1"],
     ]
-    for arguments in wrong { #expect(try await run(Program.mockApple, arguments).status == 64, "\(arguments)") }
+    for arguments in wrong {
+      #expect(try await run(Program.mockApple, arguments).status == 64, "\(arguments)")
+    }
     let unknown = try await run(Program.mockApple, ["token", "--audience", "a.b", "--key", "none"])
     #expect(unknown.status == 1)
   }

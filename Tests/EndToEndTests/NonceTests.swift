@@ -36,8 +36,12 @@ struct NonceTests {
     try await refused(claim: claim, raw: "raw N04", as: "nonce_wrong_encoding")
   }
 
-  @Test(arguments: [sha256Base64URL("raw N05"), sha256Base64URL("raw N05") + "=", sha256Hex("raw N05").uppercased()])
-  func `N05 a digest in base64url or upper case is refused and its spelling named`(_ claim: String) async throws {
+  @Test(arguments: [
+    sha256Base64URL("raw N05"), sha256Base64URL("raw N05") + "=", sha256Hex("raw N05").uppercased(),
+  ])
+  func `N05 a digest in base64url or upper case is refused and its spelling named`(_ claim: String)
+    async throws
+  {
     try await refused(claim: claim, raw: "raw N05", as: "nonce_wrong_encoding")
   }
 
@@ -113,7 +117,9 @@ struct NonceTests {
     }
   }
 
-  @Test func `N19 a web client whose claim is raw signs in, and a hashed claim is refused there`() async throws {
+  @Test func `N19 a web client whose claim is raw signs in, and a hashed claim is refused there`()
+    async throws
+  {
     try await withService { service in
       let nonce = Mint.nonce()
       let raw = try Mint.token { order in

@@ -61,7 +61,8 @@ struct RefreshTests {
   }
 
   @Test(arguments: [
-    "x", "AAAA", "null", String(repeating: "A", count: 82), String(repeating: "A", count: 10_000), "eyJhbGciOiJub25lIn0.e30.",
+    "x", "AAAA", "null", String(repeating: "A", count: 82), String(repeating: "A", count: 10_000),
+    "eyJhbGciOiJub25lIn0.e30.",
   ])
   func `garbage is no refresh token`(_ text: String) async throws {
     try await withService { service in
@@ -69,7 +70,8 @@ struct RefreshTests {
     }
   }
 
-  @Test func `a token that no key of ours made is unknown, and so is one with any byte changed`() async throws {
+  @Test func `a token that no key of ours made is unknown, and so is one with any byte changed`() async throws
+  {
     let foreign = Watched("")
     try await withService { service in
       let token = try await service.signIn(Mint.credential()).refreshToken
@@ -97,19 +99,29 @@ struct RefreshTests {
         ("grant_type=password&refresh_token=\(token)", Refusal(400, "INVALID_GRANT_TYPE")),
         ("grant_type=refresh_token", Refusal(400, "MISSING_REFRESH_TOKEN")),
         ("grant_type=refresh_token&refresh_token=", Refusal(400, "MISSING_REFRESH_TOKEN")),
-        ("grant_type=refresh_token&refresh_token=\(token)&refresh_token=\(token)", .argument("duplicate_member")),
+        (
+          "grant_type=refresh_token&refresh_token=\(token)&refresh_token=\(token)",
+          .argument("duplicate_member")
+        ),
         ("grant_type=refresh_token&refresh_token=%zz", .argument("body_malformed")),
         ("grant_type=refresh_token&refresh_token=%FF%FE", .argument("body_malformed")),
         ("", Refusal(400, "INVALID_GRANT_TYPE")),
       ]
-      for (form, refusal) in forms { try expect(await service.send(.post("/v1/token", form: form)), is: refusal) }
+      for (form, refusal) in forms {
+        try expect(await service.send(.post("/v1/token", form: form)), is: refusal)
+      }
       let bodies: [(String, Refusal)] = [
         (#"{"grant_type":"refresh_token","refresh_token":null}"#, Refusal(400, "MISSING_REFRESH_TOKEN")),
         (#"{"grant_type":"refresh_token","refresh_token":7}"#, .argument("field_type")),
-        (#"{"grant_type":"refresh_token","refresh_token":"a","refreshToken":"b"}"#, .argument("duplicate_member")),
+        (
+          #"{"grant_type":"refresh_token","refresh_token":"a","refreshToken":"b"}"#,
+          .argument("duplicate_member")
+        ),
         (#"{"grant_type":["refresh_token"],"refresh_token":"a"}"#, .argument("field_type")),
       ]
-      for (body, refusal) in bodies { try expect(await service.send(.post("/v1/token", json: body)), is: refusal) }
+      for (body, refusal) in bodies {
+        try expect(await service.send(.post("/v1/token", json: body)), is: refusal)
+      }
       _ = try await service.refresh(token)
     }
   }

@@ -33,7 +33,9 @@ struct RestartTests {
   @Test func `a change of the algorithm keeps the old key signing and publishes the new one`() async throws {
     try await withStage { stage in
       let before = try await stage.start()
-      let kids = try await before.get("/.well-known/jwks.json").json.objects("keys").compactMap { $0.text("kid") }
+      let kids = try await before.get("/.well-known/jwks.json").json.objects("keys").compactMap {
+        $0.text("kid")
+      }
       let old = try await before.signIn(Mint.credential())
       try await before.stop()
       let after = try await stage.start(["BRAMLEY_SESSION_ALG": "RS256"])

@@ -22,7 +22,9 @@ struct TimeTests {
     }
   }
 
-  @Test func `T05 a token that expired six hours ago is refused, and no leeway above 300 is taken`() async throws {
+  @Test func `T05 a token that expired six hours ago is refused, and no leeway above 300 is taken`()
+    async throws
+  {
     try await withStage { stage in
       let service = try await stage.start(["BRAMLEY_CLOCK_LEEWAY": "300"])
       let credential = try Mint.credential { order in

@@ -19,7 +19,8 @@ struct TokenExplainTests {
   /// Explains offline, without a single setting.
   private func explain(_ arguments: [String], _ token: String, input: String = "") async throws -> Finished {
     try await run(
-      Program.bramley, ["token", "explain", "--json", "--jwks", Self.keySet] + arguments + [token], input: input)
+      Program.bramley, ["token", "explain", "--json", "--jwks", Self.keySet] + arguments + [token],
+      input: input)
   }
 
   private let audience = ["--audience", "com.gameroasters.stack4"]
@@ -65,7 +66,8 @@ struct TokenExplainTests {
   }
 
   @Test func `the token may come from standard input`() async throws {
-    let finished = try await explain(audience + ["--now", "1630741500"], "-", input: "\n \(try realToken)\n\n")
+    let finished = try await explain(
+      audience + ["--now", "1630741500"], "-", input: "\n \(try realToken)\n\n")
     #expect(try finished.json.text("code") == "nonce_claim_missing")
     let text = try await run(
       Program.bramley,
@@ -85,7 +87,8 @@ struct TokenExplainTests {
 
       let keys = try stage.write(try await run(Program.mockApple, ["keys"]).output, to: "keys.json")
       let offline = ["token", "explain", "--json", "--jwks", keys, "--audience", Client.app]
-      let right = try await run(Program.bramley, offline + ["--nonce", credential.rawNonce, credential.idToken])
+      let right = try await run(
+        Program.bramley, offline + ["--nonce", credential.rawNonce, credential.idToken])
       #expect(right.status == 0)
       #expect(try right.json.text("detail")?.contains("nonce") == true)
       let wrong = try await run(Program.bramley, offline + ["--nonce", "other", credential.idToken])
@@ -102,7 +105,8 @@ struct TokenExplainTests {
       let token = try Mint.credential().idToken
       #expect(try await stage.command("token", "explain", token).status == 69)
       let gone = try await run(
-        Program.bramley, ["token", "explain", "--jwks", stage.folder + "/none", "--audience", Client.app, token])
+        Program.bramley,
+        ["token", "explain", "--jwks", stage.folder + "/none", "--audience", Client.app, token])
       #expect(gone.status == 69)
       let empty = try stage.write(#"{"keys":[]}"#, to: "empty.json")
       let none = try await run(

@@ -4,7 +4,9 @@ import Wire
 /// Refusals that have nothing to do with tokens: routes, methods, heads, keys, origins.
 @Suite(.timeLimit(.minutes(2)))
 struct TransportTests {
-  @Test(arguments: ["/", "/v1", "/v1/signInWithIdp/", "/v1//token", "/v1/%74oken", "/V1/token", "/metrics", "/v1/admin/users"])
+  @Test(arguments: [
+    "/", "/v1", "/v1/signInWithIdp/", "/v1//token", "/v1/%74oken", "/V1/token", "/metrics", "/v1/admin/users",
+  ])
   func `a path that is no route is not found`(_ path: String) async throws {
     try await withService { service in
       try expect(await service.get(path), is: .argument("not_found", 404))
@@ -85,7 +87,8 @@ struct TransportTests {
         HTTPRequest(
           method: "OPTIONS", path: "/v1/token",
           headers: page + [
-            ("Access-Control-Request-Method", "POST"), ("Access-Control-Request-Headers", "x-api-key,content-type"),
+            ("Access-Control-Request-Method", "POST"),
+            ("Access-Control-Request-Headers", "x-api-key,content-type"),
           ]))
       #expect(preflight.status == 204)
       #expect(preflight["Access-Control-Allow-Headers"] == "x-api-key,content-type")
@@ -105,7 +108,8 @@ struct TransportTests {
       let statuses = try await onThread {
         let connection = try HTTPConnection(port: service.port)
         return try (0..<1000).map { number in
-          try connection.exchange(number.isMultiple(of: 2) ? HTTPRequest(path: "/livez") : .refresh("x")).status
+          try connection.exchange(number.isMultiple(of: 2) ? HTTPRequest(path: "/livez") : .refresh("x"))
+            .status
         }
       }
       #expect(statuses.count(where: { $0 == 200 }) == 500)

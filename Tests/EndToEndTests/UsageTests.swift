@@ -24,17 +24,24 @@ struct UsageTests {
   }
 
   @Test(arguments: [
-    [], ["nonsense"], ["serve", "now"], ["serve", "--port", "1"], ["serve", "--json"], ["config"], ["config", "mend"],
-    ["config", "check", "twice"], ["keys"], ["keys", "steal"], ["users"], ["users", "show"], ["users", "list", "x"],
-    ["users", "list", "--limit", "0"], ["users", "list", "--limit", "1001"], ["users", "list", "--limit", "ten"],
+    [], ["nonsense"], ["serve", "now"], ["serve", "--port", "1"], ["serve", "--json"], ["config"],
+    ["config", "mend"],
+    ["config", "check", "twice"], ["keys"], ["keys", "steal"], ["users"], ["users", "show"],
+    ["users", "list", "x"],
+    ["users", "list", "--limit", "0"], ["users", "list", "--limit", "1001"],
+    ["users", "list", "--limit", "ten"],
     ["users", "list", "--limit"], ["users", "list", "--after", "-1"], ["users", "show", "a", "b"],
-    ["users", "show", ""], ["token"], ["token", "explain"], ["token", "explain", "a", "b"], ["token", "make", "a"],
-    ["token", "explain", "--now", "soon", "a"], ["token", "explain", "--audience", "", "a"], ["migrate", "up"],
-    ["migrate", "--force"], ["version", "2"], ["version", "--json=1"], ["users", "list", "--json", "--limit=1", "--limit=2"],
+    ["users", "show", ""], ["token"], ["token", "explain"], ["token", "explain", "a", "b"],
+    ["token", "make", "a"],
+    ["token", "explain", "--now", "soon", "a"], ["token", "explain", "--audience", "", "a"],
+    ["migrate", "up"],
+    ["migrate", "--force"], ["version", "2"], ["version", "--json=1"],
+    ["users", "list", "--json", "--limit=1", "--limit=2"],
   ])
   func `wrong usage ends with 64`(_ arguments: [String]) async throws {
     try await withStage { stage in
-      let finished = try await run(Program.bramley, arguments, environment: stage.settings, folder: stage.folder)
+      let finished = try await run(
+        Program.bramley, arguments, environment: stage.settings, folder: stage.folder)
       #expect(finished.status == 64)
       #expect(arguments.isEmpty || finished.errors.contains("bramley: "))
       #expect(arguments.isEmpty || finished.output.isEmpty)

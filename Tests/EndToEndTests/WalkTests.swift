@@ -12,7 +12,8 @@ struct WalkTests {
       let answer = try await service.trySignIn(
         credential,
         [
-          "fullName": #"{"givenName":"Ada","familyName":"Lovelace","namePrefix":"Countess","nameSuffix":null}"#,
+          "fullName":
+            #"{"givenName":"Ada","familyName":"Lovelace","namePrefix":"Countess","nameSuffix":null}"#,
           "device": #"{"name":"Ada's phone","model":"iPhone17,1","os":"iOS 26.1","appVersion":"3.2"}"#,
           "providerId": #""apple.com""#, "autoCreate": "true", "authorizationCode": #""c0de""#,
         ])
@@ -45,7 +46,9 @@ struct WalkTests {
     try await withService { service in
       let credential = try Mint.credential { $0.claims = [member("real_user_status", nil)] }
       let json = try await service.trySignIn(credential).json
-      let absent = ["email", "emailVerified", "isPrivateEmail", "displayName", "firstName", "lastName", "fullName"]
+      let absent = [
+        "email", "emailVerified", "isPrivateEmail", "displayName", "firstName", "lastName", "fullName",
+      ]
       for name in absent + ["realUserStatus"] { #expect(json[name] == nil, "\(name)") }
       for name in json.names { if case .null = json[name] { Issue.record("\(name) is null") } }
     }
@@ -119,7 +122,8 @@ struct WalkTests {
     try await withService { service in
       let subject = Mint.subject()
       let first = try await service.signIn(
-        Mint.credential { $0.subject = subject }, ["fullName": #"{"givenName":"Ada","familyName":"Lovelace"}"#])
+        Mint.credential { $0.subject = subject },
+        ["fullName": #"{"givenName":"Ada","familyName":"Lovelace"}"#])
       for name in ["null", "{}", #"{"givenName":"","familyName":"  "}"#, #"{"givenName":"Mallory"}"#] {
         let answer = try await service.trySignIn(
           Mint.credential { $0.subject = subject }, ["fullName": name])

@@ -52,7 +52,9 @@ struct WellKnownTests {
   }
 
   @Test func `discovery names the issuer and where things are`() async throws {
-    let settings = ["BRAMLEY_PUBLIC_URL": "https://auth.example.com", "BRAMLEY_ISSUER": "https://id.example.com"]
+    let settings = [
+      "BRAMLEY_PUBLIC_URL": "https://auth.example.com", "BRAMLEY_ISSUER": "https://id.example.com",
+    ]
     try await withService(settings) { service in
       let json = try await service.get("/.well-known/openid-configuration").json
       #expect(json.text("issuer") == "https://id.example.com")

@@ -22,8 +22,12 @@ extension HTTPAnswer: CustomStringConvertible {
 extension JSONObject {
   func flag(_ name: String) -> Bool? { if case .flag(let flag) = self[name] { flag } else { nil } }
   func integer(_ name: String) -> Int64? { if case .integer(let number) = self[name] { number } else { nil } }
-  func object(_ name: String) -> JSONObject? { if case .object(let object) = self[name] { object } else { nil } }
-  func array(_ name: String) -> [JSONValue]? { if case .array(let values) = self[name] { values } else { nil } }
+  func object(_ name: String) -> JSONObject? {
+    if case .object(let object) = self[name] { object } else { nil }
+  }
+  func array(_ name: String) -> [JSONValue]? {
+    if case .array(let values) = self[name] { values } else { nil }
+  }
 
   /// The objects of an array.
   func objects(_ name: String) -> [JSONObject] {
@@ -63,7 +67,8 @@ struct Refusal: Sendable, CustomTestStringConvertible {
 
 /// Expects a refusal in the one envelope, whole.
 func expect(
-  _ answer: HTTPAnswer, is refusal: Refusal, field: String? = nil, at location: SourceLocation = #_sourceLocation
+  _ answer: HTTPAnswer, is refusal: Refusal, field: String? = nil,
+  at location: SourceLocation = #_sourceLocation
 ) throws {
   #expect(answer.status == refusal.status, "\(answer)", sourceLocation: location)
   let error = try #require(try answer.json.object("error"), "\(answer)", sourceLocation: location)

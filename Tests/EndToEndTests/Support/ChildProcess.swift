@@ -27,7 +27,8 @@ final class ChildProcess: Sendable {
   ///   - folder: Where it works.
   ///   - input: What it reads; nil keeps its standard input open until ``closeInput()``.
   init(
-    _ path: String, _ arguments: [String], environment: [String: String], folder: String, input text: String? = ""
+    _ path: String, _ arguments: [String], environment: [String: String], folder: String,
+    input text: String? = ""
   ) throws {
     let (toChild, fromChild, errorsOfChild) = (try Pipe(), try Pipe(), try Pipe())
     processID = try spawn(
@@ -39,7 +40,9 @@ final class ChildProcess: Sendable {
     let (state, child) = (state, processID)
     Thread.detachNewThread {
       gather(from: [fromChild.reading, errorsOfChild.reading]) { index, bytes in
-        state.update { index == 0 ? $0.output.append(contentsOf: bytes) : $0.errors.append(contentsOf: bytes) }
+        state.update {
+          index == 0 ? $0.output.append(contentsOf: bytes) : $0.errors.append(contentsOf: bytes)
+        }
       }
       var status: Int32 = 0
       while waitpid(child, &status, 0) < 0, errno == EINTR {}
@@ -116,7 +119,8 @@ private struct Pipe {
 }
 
 private func spawn(
-  _ path: String, _ arguments: [String], _ environment: [String: String], _ folder: String, descriptors: [Int32]
+  _ path: String, _ arguments: [String], _ environment: [String: String], _ folder: String,
+  descriptors: [Int32]
 ) throws -> pid_t {
   var actions = posix_spawn_file_actions_t()
   posix_spawn_file_actions_init(&actions)

@@ -61,7 +61,8 @@ func run(
   }
   let (output, errors) = child.state.read { ($0.output, $0.errors) }
   return Finished(
-    end: end, output: String(decoding: output, as: UTF8.self), errors: String(decoding: errors, as: UTF8.self))
+    end: end, output: String(decoding: output, as: UTF8.self), errors: String(decoding: errors, as: UTF8.self)
+  )
 }
 
 /// The address of the line with which a program says that it accepts connections.

@@ -91,7 +91,8 @@ final class Stage: Sendable {
       """
     let holder = keep(
       try ChildProcess(
-        Program.python, ["-c", script, database], environment: Program.environment, folder: folder, input: nil))
+        Program.python, ["-c", script, database], environment: Program.environment, folder: folder, input: nil
+      ))
     _ = try await holder.state.first { lines($0.output).contains("locked") ? true : nil }
     return holder
   }
