@@ -91,13 +91,17 @@ let package = Package(
     module(
       "MockApple", ["HTTPServer", "Wire", "Domain", "Crypto", "JOSE"],
       resources: [
-        .embedInCode("Keys/MockKeyA.pem"), .embedInCode("Keys/MockKeyB.pem"), .embedInCode("Keys/MockKeyC.pem"),
+        .embedInCode("Keys/MockKeyA.pem"), .embedInCode("Keys/MockKeyB.pem"),
+        .embedInCode("Keys/MockKeyC.pem"),
       ]),
 
     // Layer 7: the programs.
     program(
       "bramley",
-      ["Assembly", "AppleIdentity", "Domain", "JOSE", "SQLiteStorage", "Settings", "Storage", "Telemetry", "Wire"]),
+      [
+        "Assembly", "AppleIdentity", "Domain", "JOSE", "SQLiteStorage", "Settings", "Storage", "Telemetry",
+        "Wire",
+      ]),
     program("bramley-mock-apple", ["MockApple", "Crypto", "Domain", "HTTPServer", "Wire"]),
 
     tests("HTTPServerTests", ["HTTPServer"]),

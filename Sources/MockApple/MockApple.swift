@@ -52,7 +52,9 @@ package struct MockApple: Sendable {
       return refusal(400, "the body is no JSON object")
     }
     do {
-      guard let token = try mint(TokenOrder(body)) else { return refusal(400, "there is no key of that name") }
+      guard let token = try mint(TokenOrder(body)) else {
+        return refusal(400, "there is no key of that name")
+      }
       var out = JSONWriter(reserving: 2048)
       out.member("idToken", token)
       return json(out.finish())

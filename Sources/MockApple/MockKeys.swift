@@ -16,9 +16,12 @@ package struct MockKeys: Sendable {
   /// The three keys; several, because Apple signs with several at once.
   package init() throws(CryptoError) {
     entries = [
-      Entry(id: KeyID(unchecked: "MCKa7Qw2Zp"), key: try PrivateKey(pem: Secret(PackageResources.MockKeyA_pem))),
-      Entry(id: KeyID(unchecked: "MCKb5Xe8Rt"), key: try PrivateKey(pem: Secret(PackageResources.MockKeyB_pem))),
-      Entry(id: KeyID(unchecked: "MCKc3Ly6Uv"), key: try PrivateKey(pem: Secret(PackageResources.MockKeyC_pem))),
+      Entry(
+        id: KeyID(unchecked: "MCKa7Qw2Zp"), key: try PrivateKey(pem: Secret(PackageResources.MockKeyA_pem))),
+      Entry(
+        id: KeyID(unchecked: "MCKb5Xe8Rt"), key: try PrivateKey(pem: Secret(PackageResources.MockKeyB_pem))),
+      Entry(
+        id: KeyID(unchecked: "MCKc3Ly6Uv"), key: try PrivateKey(pem: Secret(PackageResources.MockKeyC_pem))),
     ]
   }
 

@@ -71,7 +71,8 @@ private func mintToken(_ list: [String], _ apple: MockApple) throws -> Int32 {
   order.breaksSignature = arguments.has("break-signature")
   order.claims = try arguments.all("claim").map(member)
   order.header = try arguments.all("header").map(member)
-  guard order.audience != nil || order.payload != nil || order.claims.contains(where: { $0.name == "aud" }) else {
+  guard order.audience != nil || order.payload != nil || order.claims.contains(where: { $0.name == "aud" })
+  else {
     throw ArgumentError(message: "token needs --audience")
   }
   guard let token = try apple.mint(order) else { return complain(1, "there is no key of that name") }
@@ -92,7 +93,8 @@ private func member(_ text: String) throws(ArgumentError) -> (name: String, valu
 private func serve(_ list: [String], _ apple: MockApple) async throws -> Int32 {
   let arguments = try Arguments(list, options: ["listen"], switches: [])
   let address = arguments["listen"] ?? "127.0.0.1:9090"
-  guard let colon = address.lastIndex(of: ":"), let port = UInt16(address[address.index(after: colon)...]) else {
+  guard let colon = address.lastIndex(of: ":"), let port = UInt16(address[address.index(after: colon)...])
+  else {
     throw ArgumentError(message: "--listen takes HOST:PORT")
   }
   let listener = try HTTPListener(

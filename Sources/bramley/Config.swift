@@ -17,7 +17,8 @@ private func checkConfig(_ arguments: Arguments) -> Int32 {
   var warnings: [String] = []
   do {
     warnings = try readSettings(
-      environment: processEnvironment(), file: arguments["config"], cores: availableCores(), contents: readFile
+      environment: processEnvironment(), file: arguments["config"], cores: availableCores(),
+      contents: readFile
     ).warnings
   } catch {
     faults = error.faults

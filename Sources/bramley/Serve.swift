@@ -35,7 +35,8 @@ func serve(_ list: [String]) async throws(CommandFault) -> Int32 {
 func loadSettings(_ arguments: Arguments) throws(CommandFault) -> Settings {
   do {
     return try readSettings(
-      environment: processEnvironment(), file: arguments["config"], cores: availableCores(), contents: readFile)
+      environment: processEnvironment(), file: arguments["config"], cores: availableCores(),
+      contents: readFile)
   } catch {
     throw CommandFault(
       status: ExitStatus.configuration,
