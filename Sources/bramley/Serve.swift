@@ -23,10 +23,10 @@ func serve(_ list: [String]) async throws(CommandFault) -> Int32 {
     log.info("stopping", [])
     await service.stop()
     log.info("stopped", [])
-    await log.stop()
+    await log.stop(within: .seconds(1))
     return ExitStatus.done
   } catch {
-    await log.stop()
+    await log.stop(within: .seconds(1))
     throw CommandFault(status: error.exitStatus, message: error.sentence)
   }
 }
