@@ -60,9 +60,9 @@ let package = Package(
 
     // Layer 2: one outside library each.
     module("Crypto", ["COpenSSL", "Domain"]),
-    module("Outbound", ["CCurl", "Domain"]),
+    module("Outbound", ["CCurl", "Domain", "Threads"]),
     module("HTTPServer", ["CMicroHTTPD"]),
-    module("Telemetry", ["Domain", "Threads", "Wire"]),
+    module("Telemetry", ["Domain", "Threads"]),
 
     // Layer 3: tokens, and what must be remembered.
     module("JOSE", ["Wire", "Crypto", "Domain"]),
@@ -94,5 +94,9 @@ let package = Package(
     // Layer 7: the programs.
     program("bramley", ["Assembly", "AppleIdentity", "Domain", "JOSE", "Sessions", "Settings", "Storage", "Wire"]),
     program("bramley-mock-apple", ["MockApple", "Domain"]),
+
+    tests("ThreadsTests", ["Threads"]),
+    tests("OutboundTests", ["Outbound", "Domain"]),
+    tests("TelemetryTests", ["Telemetry", "Domain"]),
   ]
 )

@@ -1,0 +1,175 @@
+internal import Synchronization
+
+/// Work that is done in batches on a thread of its own.
+///
+/// A conforming type may own what must stay on one thread, such as a database connection: after it is handed
+/// to a ``BatchWorker``, only that thread touches it.
+package protocol BatchWork: ~Copyable, SendableMetatype {
+  associatedtype Item: Sendable
+
+  /// Does the items in the order in which they were submitted.
+  ///
+  /// - Parameter items: Empty for a tick; at most the worker's batch limit.
+  mutating func perform(_ items: [Item])
+
+  /// Ends the work, after the last item and before the thread ends.
+  mutating func finish()
+}
+
+/// One thread, one bounded inbox, and the work that empties it in batches.
+///
+/// It takes everything that waits and never waits for more: alone, an item is done at once; under load, what
+/// arrives while a batch is being done is the next batch. That is the loop of a group commit.
+package final class BatchWorker<Work: BatchWork & ~Copyable>: Sendable {
+  private let inbox: Monitor<Inbox<Work.Item>>
+  private let thread: DedicatedThread
+
+  /// Starts the thread.
+  ///
+  /// - Parameters:
+  ///   - name: The thread's name; the system keeps its first 15 bytes.
+  ///   - capacity: The most items that may wait; those of the batch being done don't count.
+  ///   - batchLimit: The most items of one batch.
+  ///   - tickMilliseconds: After this long without an item the work gets an empty batch; nil for never.
+  ///   - work: Given away to the thread.
+  package init(
+    name: String, capacity: Int, batchLimit: Int, tickMilliseconds: Int64?, work: consuming sending Work
+  ) throws(ThreadError) {
+    precondition(capacity > 0 && batchLimit > 0, "a worker that can take nothing")
+    let inbox = Monitor(Inbox<Work.Item>(capacity: capacity))
+    let handover = Handover(work)
+    thread = try DedicatedThread(name: name) {
+      guard var work = handover.take() else { return }
+      runBatches(of: &work, from: inbox, limit: batchLimit, tickMilliseconds: tickMilliseconds)
+    }
+    self.inbox = inbox
+  }
+
+  deinit {
+    // Dropped without a stop: the thread does what waits and ends by itself.
+    inbox.update { $0.close() }
+  }
+
+  /// Puts an item behind those that wait; never blocks.
+  ///
+  /// - Returns: False when the inbox is full or the worker has been stopped; the item is then not done.
+  package func submit(_ item: Work.Item) -> Bool {
+    inbox.update { $0.add(item) }
+  }
+
+  /// The number of items that wait, without those of the batch being done.
+  package var waiting: Int { inbox.read { $0.items.count } }
+
+  /// Waits until everything submitted before the call has been done, without blocking a thread.
+  package func drained() async {
+    await withCheckedContinuation { continuation in
+      let isDone = inbox.update { $0.isDone(orWakes: continuation) }
+      if isDone { continuation.resume() }
+    }
+  }
+
+  /// Takes no more items, does those that wait, and ends the thread; may be called more than once.
+  package func stop() async {
+    inbox.update { $0.close() }
+    await thread.ended()
+  }
+
+  /// Does what ``stop()`` does, blocking the calling thread: for a program's last steps, never for a task.
+  package func stopBlocking() {
+    inbox.update { $0.close() }
+    thread.join()
+  }
+}
+
+/// What waits to be done, and who waits for it to be done.
+private struct Inbox<Item: Sendable>: Sendable {
+  let capacity: Int
+  var items: [Item] = []
+  var isOpen = true
+  /// Items accepted and items done since the start: everything is done when they are equal.
+  var accepted = 0
+  var done = 0
+  var waiters: [(until: Int, continuation: CheckedContinuation<Void, Never>)] = []
+
+  init(capacity: Int) {
+    self.capacity = capacity
+  }
+
+  mutating func close() {
+    isOpen = false
+  }
+
+  mutating func add(_ item: Item) -> Bool {
+    guard isOpen, items.count < capacity else { return false }
+    items.append(item)
+    accepted += 1
+    return true
+  }
+
+  mutating func isDone(orWakes continuation: CheckedContinuation<Void, Never>) -> Bool {
+    if done == accepted { return true }
+    waiters.append((until: accepted, continuation: continuation))
+    return false
+  }
+
+  /// The next batch; nil while there is none and more may come.
+  mutating func takeBatch(limit: Int) -> Batch<Item>? {
+    guard !items.isEmpty else { return isOpen ? nil : .last }
+    guard items.count > limit else {
+      defer { items = [] }
+      return .some(items)
+    }
+    defer { items.removeFirst(limit) }
+    return .some(Array(items.prefix(limit)))
+  }
+
+  /// Counts a batch as done and answers who waited for it.
+  mutating func finish(_ count: Int) -> [CheckedContinuation<Void, Never>] {
+    done += count
+    guard !waiters.isEmpty else { return [] }
+    let due = waiters.prefix { $0.until <= done }.map(\.continuation)
+    waiters.removeFirst(due.count)
+    return due
+  }
+}
+
+/// What the thread does next.
+private enum Batch<Item: Sendable>: Sendable {
+  case some([Item])
+  case last
+}
+
+/// A value on its way from one thread to another.
+private final class Handover<Value: ~Copyable>: Sendable {
+  private let value: Mutex<Value?>
+
+  init(_ value: consuming sending Value) {
+    self.value = Mutex(value)
+  }
+
+  func take() -> sending Value? {
+    value.withLock { held in
+      let taken = held.take()
+      return taken
+    }
+  }
+}
+
+/// The loop of a worker's thread.
+private func runBatches<Work: BatchWork & ~Copyable>(
+  of work: inout Work, from inbox: Monitor<Inbox<Work.Item>>, limit: Int, tickMilliseconds: Int64?
+) {
+  while true {
+    switch inbox.wait(atMost: tickMilliseconds, for: { $0.takeBatch(limit: limit) }) {
+    case .none:
+      work.perform([])
+    case .some(.last):
+      work.finish()
+      return
+    case .some(.some(let items)):
+      work.perform(items)
+      let due = inbox.update { $0.finish(items.count) }
+      for continuation in due { continuation.resume() }
+    }
+  }
+}
