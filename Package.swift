@@ -98,5 +98,6 @@ let package = Package(
     tests("ThreadsTests", ["Threads"]),
     tests("OutboundTests", ["Outbound", "Domain"]),
     tests("TelemetryTests", ["Telemetry", "Domain"]),
+    tests("StorageConformanceTests", ["Storage", "SQLiteStorage", "Domain", "Threads", "CSQLite"]),
   ]
 )

@@ -1,3 +1,95 @@
 //===-- SQLiteStorage -----------------------------------------------------===//
-// The embedded engine: SQLite in WAL mode, one writer thread, many intentions to a commit.
+// The embedded engine: SQLite in WAL mode, one connection on one thread, many transactions to a commit.
+//
+// It keeps rows and runs transactions; what an intention means is decided in `Storage`. Nothing here knows HTTP,
+// tokens or the clock. SQL is in `Statements.swift` and `Migrations`, C in `Connection.swift` and
+// `Statement.swift`.
 //===------------------------------------------------------------------------===//
+
+package import Storage
+internal import Synchronization
+internal import Threads
+
+/// What an operator or a test may set of the engine.
+package struct SQLiteOptions: Sendable, Equatable {
+  /// How long another process may hold the database before a transaction is given up.
+  package var busyMilliseconds: Int32
+  /// The most transactions that wait; one more is ``StorageError/overloaded``.
+  package var waitingLimit: Int
+  /// The most transactions of one commit.
+  package var groupLimit: Int
+  /// The most pages of 4 KiB the file may grow to; nil leaves that to the disk.
+  package var pageLimit: Int64?
+
+  package init(
+    busyMilliseconds: Int32 = 5000, waitingLimit: Int = 4096, groupLimit: Int = 256, pageLimit: Int64? = nil
+  ) {
+    self.busyMilliseconds = busyMilliseconds
+    self.waitingLimit = waitingLimit
+    self.groupLimit = groupLimit
+    self.pageLimit = pageLimit
+  }
+}
+
+/// A database in one file, for one node; a second process, such as the command line, may open it as well.
+package final class SQLiteStorage: LedgerStorage {
+  private let worker: BatchWorker<GroupCommit>
+  private let counters: CommitCounters
+  private let isStopped = Atomic(false)
+
+  /// Opens the file, makes it where there is none, and brings its schema up to date.
+  package init(path: String, options: SQLiteOptions = SQLiteOptions()) throws(SQLiteOpenError) {
+    try createPrivateFile(at: path)
+    let connection = try Connection(path: path, busyMilliseconds: options.busyMilliseconds)
+    _ = try connection.migrate()
+    try connection.prepareForService(pageLimit: options.pageLimit)
+    let counters = CommitCounters()
+    self.counters = counters
+    let group = try GroupCommit(connection: connection, counters: counters)
+    do throws(ThreadError) {
+      worker = try BatchWorker(
+        name: "sqlite", capacity: options.waitingLimit, batchLimit: options.groupLimit, tickMilliseconds: nil,
+        work: group)
+    } catch {
+      throw .cannotOpen(detail: "no thread: \(error)")
+    }
+  }
+
+  package func transact<Outcome: Sendable>(
+    _ body: @escaping @Sendable (inout SQLiteLedger) throws(StorageError) -> Outcome
+  ) async throws(StorageError) -> Outcome {
+    let result: Result<Outcome, StorageError> = await withCheckedContinuation { continuation in
+      let transaction = Transaction(body: body, continuation: continuation)
+      guard !worker.submit(transaction) else { return }
+      let isStopped = isStopped.load(ordering: .acquiring)
+      continuation.resume(returning: .failure(isStopped ? .unavailable : .overloaded))
+    }
+    return try result.get()
+  }
+
+  package func stop() async {
+    isStopped.store(true, ordering: .releasing)
+    await worker.stop()
+  }
+
+  /// What the engine has done since it was opened.
+  package var statistics: SQLiteStatistics { counters.snapshot(waiting: worker.waiting) }
+}
+
+extension SQLiteStorage {
+  /// The schema that this program writes.
+  package static var knownSchemaVersion: Int64 { Migration.all.last?.version ?? 0 }
+
+  /// The schema version of a file; zero where there is none or nothing is in it yet. Changes nothing.
+  package static func schemaVersion(path: String) throws(SQLiteOpenError) -> Int64 {
+    guard fileExists(at: path) else { return 0 }
+    return try Connection(path: path, busyMilliseconds: SQLiteOptions().busyMilliseconds).schemaVersion()
+  }
+
+  /// Does what opening does before service: makes the file and brings its schema up to date.
+  package static func migrate(path: String) throws(SQLiteOpenError) -> MigrationReport {
+    try createPrivateFile(at: path)
+    let connection = try Connection(path: path, busyMilliseconds: SQLiteOptions().busyMilliseconds)
+    return try connection.migrate()
+  }
+}

@@ -164,7 +164,8 @@ package func decideSignIn(_ intent: SignInIntent, in ledger: inout some Ledger) 
   guard intent.createsAccount else { return .unknownIdentity }
   let account = Account(
     id: intent.newAccount, createdAt: intent.now, lastSignInAt: intent.now, isDisabled: false,
-    profile: intent.profile, name: intent.name, identities: [intent.identity])
+    profile: intent.profile, name: intent.name.flatMap { $0.isEmpty ? nil : $0 },
+    identities: [intent.identity])
   try ledger.insert(account)
   try ledger.insert(intent.identity, of: account.id)
   return .signedIn(try openSession(intent, for: account, isNewUser: true, in: &ledger), isNewUser: true)
@@ -204,7 +205,7 @@ private func openSession(
 ) throws(StorageError) -> SessionGrant {
   let session = Session(
     id: intent.newSession, account: account.id, provider: intent.identity.provider, createdAt: intent.now,
-    device: intent.device, masterKey: intent.masterKey, rotatedAt: intent.now)
+    device: intent.device.flatMap { $0.isEmpty ? nil : $0 }, masterKey: intent.masterKey, rotatedAt: intent.now)
   try ledger.insert(session)
   for key in [intent.credential, intent.challenge].compactMap({ $0 }) {
     try ledger.insert(

@@ -1,0 +1,130 @@
+internal import Storage
+internal import Threads
+
+/// A transaction that waits for its turn, and who waits for it.
+struct Transaction: Sendable {
+  /// Runs the body; what it returns answers the caller, and may be called only after the commit.
+  let run: @Sendable (inout SQLiteLedger) throws(StorageError) -> @Sendable () -> Void
+  /// Answers the caller with an error. Of this and what `run` returned, one is called, once.
+  let fail: @Sendable (StorageError) -> Void
+
+  init<Outcome: Sendable>(
+    body: @escaping @Sendable (inout SQLiteLedger) throws(StorageError) -> Outcome,
+    continuation: CheckedContinuation<Result<Outcome, StorageError>, Never>
+  ) {
+    run = { (ledger: inout SQLiteLedger) throws(StorageError) -> @Sendable () -> Void in
+      let outcome = try body(&ledger)
+      return { continuation.resume(returning: .success(outcome)) }
+    }
+    fail = { error in continuation.resume(returning: .failure(error)) }
+  }
+}
+
+/// Commits what waits in one go: a commit costs a sync of the disk, whatever is in it.
+///
+/// Nobody is answered before the commit has returned. A group in which one transaction fails is undone, and each
+/// of its transactions runs again by itself, so that none pays for another's fault; savepoints would make every
+/// good group pay instead.
+struct GroupCommit: ~Copyable, BatchWork {
+  typealias Item = Transaction
+
+  /// Nil once finished.
+  private var ledger: SQLiteLedger?
+  private let counters: CommitCounters
+
+  init(connection: consuming Connection, counters: CommitCounters) throws(SQLiteOpenError) {
+    do throws(SQLiteError) {
+      ledger = SQLiteLedger(try PreparedStatements(on: connection))
+    } catch {
+      throw error.openError
+    }
+    self.counters = counters
+  }
+
+  mutating func perform(_ group: [Transaction]) {
+    guard var ledger, !group.isEmpty else { return }
+    counters.count(group: group.count)
+    switch ledger.commit(group[...]) {
+    case .committed(let answers):
+      for answer in answers { answer() }
+    case .undone(let error, .ofGroup):
+      counters.count(fault: ledger.statements.connection.lastCode)
+      for transaction in group { transaction.fail(error) }
+    case .undone(let error, .ofOne):
+      counters.count(fault: ledger.statements.connection.lastCode)
+      if group.count == 1 { group[0].fail(error) } else { performAlone(group, &ledger) }
+    }
+  }
+
+  mutating func finish() {
+    ledger = nil
+  }
+
+  private func performAlone(_ group: [Transaction], _ ledger: inout SQLiteLedger) {
+    for (index, transaction) in group.enumerated() {
+      switch ledger.commit(group[index...index]) {
+      case .committed(let answers):
+        for answer in answers { answer() }
+      case .undone(let error, .ofOne):
+        transaction.fail(error)
+      case .undone(let error, .ofGroup):
+        // The disk or the lock, not the transaction: the others would wait for the same, one timeout each.
+        for transaction in group[index...] { transaction.fail(error) }
+        return
+      }
+    }
+  }
+}
+
+/// What became of a group.
+private enum GroupOutcome {
+  enum Fault {
+    /// Of the beginning or the commit.
+    case ofGroup
+    /// Of one transaction in it.
+    case ofOne
+  }
+
+  case committed([@Sendable () -> Void])
+  case undone(StorageError, Fault)
+}
+
+extension SQLiteLedger {
+  /// Runs transactions as one; afterwards none is open.
+  fileprivate mutating func commit(_ group: ArraySlice<Transaction>) -> GroupOutcome {
+    undo()
+    do throws(SQLiteError) {
+      try statements.begin.runPlainly()
+    } catch {
+      return .undone(error.storageError, .ofGroup)
+    }
+    var answers: [@Sendable () -> Void] = []
+    answers.reserveCapacity(group.count)
+    do throws(StorageError) {
+      for transaction in group {
+        answers.append(try transaction.run(&self))
+        // A full disk may have ended the transaction; what followed would commit by itself.
+        guard statements.connection.isInTransaction else { throw .unavailable }
+      }
+    } catch {
+      undo()
+      return .undone(error, .ofOne)
+    }
+    do throws(SQLiteError) {
+      try statements.commit.runPlainly()
+    } catch {
+      // Whatever the reason: whether the log's last frame reached the disk is not known.
+      undo()
+      return .undone(.unavailable, .ofGroup)
+    }
+    return .committed(answers)
+  }
+
+  /// Ends the transaction that is open, if one is. One that cannot be ended now is tried again before the next.
+  private func undo() {
+    guard statements.connection.isInTransaction else { return }
+    do throws(SQLiteError) {
+      try statements.rollback.runPlainly()
+    } catch {}
+  }
+}

@@ -1,0 +1,69 @@
+internal import CSQLite
+
+/// One step of the schema, compiled in; it sets `user_version` to its own number as its last act.
+struct Migration: Sendable {
+  let version: Int64
+  let script: String
+
+  /// All steps, from the first on and without a gap.
+  static let all = [Migration(version: 1, script: text(of: PackageResources.V0001_initial_sql))]
+}
+
+/// A resource of this program: what is no UTF-8 stops at the first statement that it breaks.
+private func text(of resource: [UInt8]) -> String { String(decoding: resource, as: UTF8.self) }
+
+/// Between which versions a schema was brought up to date; equal when there was nothing to do.
+package struct MigrationReport: Sendable, Equatable {
+  package let from: Int64
+  package let to: Int64
+
+  package init(from: Int64, to: Int64) {
+    self.from = from
+    self.to = to
+  }
+}
+
+extension Connection {
+  /// The version of the schema; zero in an empty database.
+  func schemaVersion() throws(SQLiteOpenError) -> Int64 {
+    do throws(SQLiteError) {
+      let version = try number(Pragma.schemaVersion)
+      // An empty database is everyone's; one with another program's tables must not get ours. In this order: a
+      // first migration by another process makes tables and name in one commit.
+      if try number(SQL.countSchemaEntries) == 0 { return version }
+      if try number(Pragma.applicationID) == Pragma.ourApplicationID { return version }
+    } catch {
+      throw error.openError
+    }
+    throw .foreignDatabase
+  }
+
+  /// Applies every step that is missing, each in a transaction of its own.
+  ///
+  /// Two processes may start at once: the write lock and a second look at the version under it decide who
+  /// applies a step.
+  func migrate(with steps: [Migration] = Migration.all) throws(SQLiteOpenError) -> MigrationReport {
+    let known = steps.last?.version ?? 0
+    let found = try schemaVersion()
+    guard found <= known else { throw .newerSchema(found: found, known: known) }
+    for step in steps where step.version > found {
+      try apply(step)
+    }
+    // Another process may have gone on to a version that this one does not know.
+    let reached = try schemaVersion()
+    guard reached <= known else { throw .newerSchema(found: reached, known: known) }
+    return MigrationReport(from: found, to: reached)
+  }
+
+  private func apply(_ step: Migration) throws(SQLiteOpenError) {
+    do throws(SQLiteError) {
+      try prepare(SQL.begin).runPlainly()
+      if try number(Pragma.schemaVersion) < step.version { try execute(step.script) }
+      try prepare(SQL.commit).runPlainly()
+    } catch {
+      // The transaction that is left open ends with the connection.
+      if error.primaryCode == SQLITE_BUSY { throw .busy }
+      throw .migrationFailed(version: step.version, detail: "\(error.detail) (SQLite \(error.code))")
+    }
+  }
+}

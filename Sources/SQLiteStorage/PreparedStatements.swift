@@ -1,0 +1,59 @@
+/// The connection and every statement on it, compiled once; what a ledger works with.
+///
+/// Not Sendable: it goes to the writer's thread and stays there.
+final class PreparedStatements {
+  let connection: Connection
+  let begin, commit, rollback: Statement
+
+  let accountByID, accountHoldingIdentity, accountsAfter: Statement
+  let insertAccount, updateAccount, insertIdentity: Statement
+
+  let session, insertSession, updateLivingSession, updateEndedSession: Statement
+  let endSessionsOfAccount, sessionsOfAccount, sessionCounts: Statement
+  let sessionAgesAfter, deleteSession: Statement
+
+  let spentCredential, insertSpentCredential, credentialExpiriesBefore, deleteSpentCredential: Statement
+
+  let signingKeyVersion, signingKeys, deleteSigningKeys: Statement
+  let insertSigningKey, updateSigningKeyVersion, touch: Statement
+
+  /// The id up to which the sweep has looked at sessions; nil before the first and after the last.
+  var sweptSessionsUpTo: [UInt8]?
+
+  init(on connection: consuming Connection) throws(SQLiteError) {
+    begin = try connection.prepare(SQL.begin)
+    commit = try connection.prepare(SQL.commit)
+    rollback = try connection.prepare(SQL.rollback)
+
+    accountByID = try connection.prepare(AccountSQL.accountByID)
+    accountHoldingIdentity = try connection.prepare(AccountSQL.accountHoldingIdentity)
+    accountsAfter = try connection.prepare(AccountSQL.accountsAfter)
+    insertAccount = try connection.prepare(AccountSQL.insertAccount)
+    updateAccount = try connection.prepare(AccountSQL.updateAccount)
+    insertIdentity = try connection.prepare(AccountSQL.insertIdentity)
+
+    session = try connection.prepare(SessionSQL.session)
+    insertSession = try connection.prepare(SessionSQL.insertSession)
+    updateLivingSession = try connection.prepare(SessionSQL.updateLivingSession)
+    updateEndedSession = try connection.prepare(SessionSQL.updateEndedSession)
+    endSessionsOfAccount = try connection.prepare(SessionSQL.endSessionsOfAccount)
+    sessionsOfAccount = try connection.prepare(SessionSQL.sessionsOfAccount)
+    sessionCounts = try connection.prepare(SessionSQL.sessionCounts)
+    sessionAgesAfter = try connection.prepare(SessionSQL.sessionAgesAfter)
+    deleteSession = try connection.prepare(SessionSQL.deleteSession)
+
+    spentCredential = try connection.prepare(CredentialSQL.spentCredential)
+    insertSpentCredential = try connection.prepare(CredentialSQL.insertSpentCredential)
+    credentialExpiriesBefore = try connection.prepare(CredentialSQL.credentialExpiriesBefore)
+    deleteSpentCredential = try connection.prepare(CredentialSQL.deleteSpentCredential)
+
+    signingKeyVersion = try connection.prepare(KeySQL.signingKeyVersion)
+    signingKeys = try connection.prepare(KeySQL.signingKeys)
+    deleteSigningKeys = try connection.prepare(KeySQL.deleteSigningKeys)
+    insertSigningKey = try connection.prepare(KeySQL.insertSigningKey)
+    updateSigningKeyVersion = try connection.prepare(KeySQL.updateSigningKeyVersion)
+    touch = try connection.prepare(KeySQL.touch)
+
+    self.connection = connection
+  }
+}

@@ -1,0 +1,52 @@
+internal import CSQLite
+internal import Storage
+
+/// Why a database could not be opened or brought up to date.
+package enum SQLiteOpenError: Error, Equatable, Sendable {
+  /// The file cannot be made, read or written; the detail is for an operator.
+  case cannotOpen(detail: String)
+  /// The file is no SQLite database, or not one any more.
+  case notADatabase
+  /// A database, but of another program.
+  case foreignDatabase
+  /// A newer version of this program has been here; this one would not understand what it wrote.
+  case newerSchema(found: Int64, known: Int64)
+  /// A migration was undone; the database is as it was.
+  case migrationFailed(version: Int64, detail: String)
+  /// Another process held the database for longer than the busy timeout.
+  case busy
+}
+
+/// A result code of SQLite (sqlite.org/rescode.html), extended, and the sentence that came with it.
+///
+/// The sentence names tables and columns, never values.
+struct SQLiteError: Error, Equatable {
+  let code: Int32
+  let detail: String
+
+  /// The code without its extension.
+  var primaryCode: Int32 { code & 0xFF }
+
+  /// What it means to who asked for a transaction.
+  ///
+  /// A constraint cannot break in a sound database: the decisions read before they write, and in the same
+  /// write transaction. A statement that this version's schema does not take means a schema that is not ours.
+  var storageError: StorageError {
+    switch primaryCode {
+    case SQLITE_CONSTRAINT, SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_MISMATCH, SQLITE_ERROR, SQLITE_MISUSE,
+      SQLITE_RANGE:
+      .corrupt
+    default:
+      .unavailable
+    }
+  }
+
+  /// What it means to who opens a database.
+  var openError: SQLiteOpenError {
+    switch primaryCode {
+    case SQLITE_BUSY: .busy
+    case SQLITE_NOTADB, SQLITE_CORRUPT: .notADatabase
+    default: .cannotOpen(detail: "\(detail) (SQLite \(code))")
+    }
+  }
+}

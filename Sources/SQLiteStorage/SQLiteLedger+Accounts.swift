@@ -1,0 +1,127 @@
+package import Domain
+package import Storage
+
+extension SQLiteLedger {
+  package mutating func account(_ id: AccountID) throws(StorageError) -> Account? {
+    var rows = AccountRows()
+    try statements.accountByID.each { slots in
+      slots.add(id.text)
+    } _: { (row: inout Row) throws(StorageError) in
+      try rows.take(&row)
+    }
+    return rows.accounts.first
+  }
+
+  package mutating func account(holding identity: ProviderIdentity) throws(StorageError) -> Account? {
+    var rows = AccountRows()
+    try statements.accountHoldingIdentity.each { slots in
+      slots.add(identity.provider)
+      slots.add(identity.subject.text)
+    } _: { (row: inout Row) throws(StorageError) in
+      try rows.take(&row)
+    }
+    return rows.accounts.first
+  }
+
+  package mutating func accounts(after position: Int64, limit: Int) throws(StorageError) -> AccountPage {
+    guard limit > 0 else { return AccountPage(accounts: [], next: nil) }
+    var rows = AccountRows()
+    try statements.accountsAfter.each { slots in
+      slots.add(position)
+      // One more than asked for tells whether there is a next page.
+      slots.add(Int64(limit) + 1)
+    } _: { (row: inout Row) throws(StorageError) in
+      try rows.take(&row)
+    }
+    guard rows.accounts.count > limit else { return AccountPage(accounts: rows.accounts, next: nil) }
+    return AccountPage(
+      accounts: Array(rows.accounts.prefix(limit)), next: AccountCursor(position: rows.numbers[limit - 1]))
+  }
+
+  package mutating func insert(_ account: Account) throws(StorageError) {
+    try statements.insertAccount.run { slots in
+      slots.add(account.id.text)
+      slots.add(account.createdAt)
+      slots.addChanging(account)
+    }
+  }
+
+  package mutating func update(_ account: Account) throws(StorageError) {
+    let touched = try statements.updateAccount.run { slots in
+      slots.add(account.id.text)
+      slots.addChanging(account)
+    }
+    guard touched == 1 else { throw .corrupt }
+  }
+
+  package mutating func insert(
+    _ identity: ProviderIdentity, of account: AccountID
+  ) throws(StorageError) {
+    let touched = try statements.insertIdentity.run { slots in
+      slots.add(account.text)
+      slots.add(identity.provider)
+      slots.add(identity.subject.text)
+    }
+    guard touched == 1 else { throw .corrupt }
+  }
+}
+
+extension Slots {
+  /// What may change in an account's life, in the order in which both of its statements name it.
+  fileprivate mutating func addChanging(_ account: Account) {
+    add(account.lastSignInAt)
+    add(account.isDisabled)
+    add(account.profile.email?.text)
+    add(account.profile.isEmailVerified)
+    add(account.profile.isPrivateEmail)
+    add(account.profile.realUserStatus?.rawValue)
+    add(account.name?.givenName)
+    add(account.name?.familyName)
+    add(account.name?.middleName)
+    add(account.name?.namePrefix)
+    add(account.name?.nameSuffix)
+    add(account.name?.nickname)
+  }
+}
+
+/// Accounts out of rows of a join: one row an identity, those of one account in a row.
+private struct AccountRows {
+  var accounts: [Account] = []
+  var numbers: [Int64] = []
+
+  mutating func take(_ row: inout Row) throws(StorageError) {
+    let number = try row.number()
+    let account = try row.account()
+    if number != numbers.last {
+      numbers.append(number)
+      accounts.append(account)
+    }
+    guard let provider = try row.optionalText() else { return }
+    let identity = ProviderIdentity(provider: provider, subject: try row.identifier())
+    accounts[accounts.count - 1].identities.append(identity)
+  }
+}
+
+extension Row {
+  fileprivate mutating func account() throws(StorageError) -> Account {
+    Account(
+      id: try identifier(), createdAt: try time(), lastSignInAt: try time(), isDisabled: try flag(),
+      profile: try profile(), name: try name(), identities: [])
+  }
+
+  private mutating func profile() throws(StorageError) -> Profile {
+    let email = try optionalText().map { (text) throws(StorageError) in try required(EmailAddress(text)) }
+    return Profile(
+      email: email, isEmailVerified: try flag(), isPrivateEmail: try flag(),
+      realUserStatus: try optionalNumber().map { (number) throws(StorageError) in
+        try required(RealUserStatus(rawValue: number))
+      })
+  }
+
+  private mutating func name() throws(StorageError) -> PersonName? {
+    let name = PersonName(
+      givenName: try optionalText(), familyName: try optionalText(), middleName: try optionalText(),
+      namePrefix: try optionalText(), nameSuffix: try optionalText(), nickname: try optionalText())
+    return name.isEmpty ? nil : name
+  }
+}

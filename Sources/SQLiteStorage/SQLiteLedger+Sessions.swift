@@ -1,0 +1,105 @@
+package import Domain
+package import Storage
+
+extension SQLiteLedger {
+  package mutating func session(_ id: SessionID) throws(StorageError) -> Session? {
+    try statements.session.first { slots in
+      slots.add(id.bytes)
+    } _: { (row: inout Row) throws(StorageError) in
+      try row.session()
+    }
+  }
+
+  package mutating func insert(_ session: Session) throws(StorageError) {
+    try statements.insertSession.run { slots in
+      slots.add(session.id.bytes)
+      slots.add(session.account.text)
+      slots.add(session.provider)
+      slots.add(session.createdAt)
+      slots.add(session.device?.name)
+      slots.add(session.device?.model)
+      slots.add(session.device?.os)
+      slots.add(session.device?.appVersion)
+      slots.addProgress(of: session)
+      slots.add(session.end?.rawValue)
+      slots.add(session.endedAt)
+    }
+  }
+
+  /// A session that is over stays so: progress is written to a living one only.
+  package mutating func update(_ session: Session) throws(StorageError) {
+    let touched: Int
+    if let end = session.end {
+      touched = try statements.updateEndedSession.run { slots in
+        slots.add(session.id.bytes)
+        slots.addProgress(of: session)
+        slots.add(end.rawValue)
+        slots.add(session.endedAt)
+      }
+    } else {
+      touched = try statements.updateLivingSession.run { slots in
+        slots.add(session.id.bytes)
+        slots.addProgress(of: session)
+      }
+    }
+    guard touched == 1 else { throw .corrupt }
+  }
+
+  package mutating func endSessions(
+    of account: AccountID, as end: SessionEnd, at now: UnixTime
+  ) throws(StorageError) {
+    try statements.endSessionsOfAccount.run { slots in
+      slots.add(account.text)
+      slots.add(end.rawValue)
+      slots.add(now)
+    }
+  }
+
+  package mutating func sessions(of account: AccountID) throws(StorageError) -> [Session] {
+    var sessions: [Session] = []
+    try statements.sessionsOfAccount.each { slots in
+      slots.add(account.text)
+    } _: { (row: inout Row) throws(StorageError) in
+      sessions.append(try row.session())
+    }
+    return sessions
+  }
+
+  package mutating func sessionCounts() throws(StorageError) -> [MasterKeyID: Int] {
+    var counts: [MasterKeyID: Int] = [:]
+    try statements.sessionCounts.each { (row: inout Row) throws(StorageError) in
+      counts[try row.masterKey()] = Int(try row.number())
+    }
+    return counts
+  }
+}
+
+extension Slots {
+  /// What a refresh moves, in the order in which the statements name it.
+  fileprivate mutating func addProgress(of session: Session) {
+    add(Int64(session.counter))
+    add(session.masterKey.bytes)
+    add(session.rotatedAt)
+    add(Int64(session.lateRotations))
+    add(session.isLateSinceRotation)
+  }
+}
+
+extension Row {
+  fileprivate mutating func session() throws(StorageError) -> Session {
+    Session(
+      id: try sessionID(), account: try identifier(), provider: try text(), createdAt: try time(),
+      device: try device(), counter: try required(UInt32(exactly: number())), masterKey: try masterKey(),
+      rotatedAt: try time(), lateRotations: try required(Int(exactly: number())),
+      isLateSinceRotation: try flag(),
+      end: try optionalText().map { (text) throws(StorageError) in try required(SessionEnd(rawValue: text)) },
+      endedAt: try optionalTime())
+  }
+
+  private mutating func device() throws(StorageError) -> Device? {
+    let device = Device(
+      name: try optionalText(), model: try optionalText(), os: try optionalText(),
+      appVersion: try optionalText())
+    return device.isEmpty ? nil : device
+  }
+}
