@@ -10,7 +10,7 @@ final class PreparedStatements {
 
   let session, insertSession, updateLivingSession, updateEndedSession: Statement
   let endSessionsOfAccount, sessionsOfAccount, sessionCounts: Statement
-  let sessionAgesAfter, deleteSession: Statement
+  let sessionAgesBetween, deleteSession: Statement
 
   let spentCredential, insertSpentCredential, credentialExpiriesBefore, deleteSpentCredential: Statement
 
@@ -39,7 +39,7 @@ final class PreparedStatements {
     endSessionsOfAccount = try connection.prepare(SessionSQL.endSessionsOfAccount)
     sessionsOfAccount = try connection.prepare(SessionSQL.sessionsOfAccount)
     sessionCounts = try connection.prepare(SessionSQL.sessionCounts)
-    sessionAgesAfter = try connection.prepare(SessionSQL.sessionAgesAfter)
+    sessionAgesBetween = try connection.prepare(SessionSQL.sessionAgesBetween)
     deleteSession = try connection.prepare(SessionSQL.deleteSession)
 
     spentCredential = try connection.prepare(CredentialSQL.spentCredential)

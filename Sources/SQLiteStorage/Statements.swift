@@ -122,8 +122,8 @@ enum SessionSQL {
     SELECT master_key, count(*) FROM sessions WHERE ended_at IS NULL GROUP BY master_key
     """
 
-  static let sessionAgesAfter: StaticString = """
-    SELECT id, coalesce(ended_at, rotated_at) FROM sessions WHERE id > ?1 ORDER BY id LIMIT ?2
+  static let sessionAgesBetween: StaticString = """
+    SELECT id, coalesce(ended_at, rotated_at) FROM sessions WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT ?3
     """
 
   static let deleteSession: StaticString = "DELETE FROM sessions WHERE id = ?1"

@@ -26,7 +26,8 @@ struct Desk: Sendable {
     createsAccount: Bool = true
   ) -> SignInIntent {
     SignInIntent(
-      identity: ProviderIdentity(provider: provider, subject: Subject(subject)!), profile: profile, name: name,
+      identity: ProviderIdentity(provider: provider, subject: Subject(subject)!), profile: profile,
+      name: name,
       device: device, credential: .numbered(credential), credentialExpiresAt: start + 86_400,
       challenge: challenge.map { .numbered(1_000_000 + $0) }, objection: objection, link: link,
       createsAccount: createsAccount, newAccount: AccountID(from: entropy),
@@ -85,7 +86,8 @@ extension Profile {
 
   static func email(_ text: String, isPrivate: Bool = false) -> Profile {
     Profile(
-      email: EmailAddress(text), isEmailVerified: true, isPrivateEmail: isPrivate, realUserStatus: .likelyReal)
+      email: EmailAddress(text), isEmailVerified: true, isPrivateEmail: isPrivate, realUserStatus: .likelyReal
+    )
   }
 }
 

@@ -54,7 +54,7 @@ struct LinkingTests {
       let ended = try await desk.arrive("001.alice", credential: 102).grant
       try await desk.storage.end(ended.session.id, as: .revoked)
       func ask(
-        _ subject: String = "002.bob", _ account: AccountID, _ session: SessionID, recent: Bool
+        _ account: AccountID, _ session: SessionID, recent: Bool, for subject: String = "002.bob"
       ) async throws -> SignInOutcome {
         let link = SignInIntent.Link(account: account, session: session, isRecentLogin: recent)
         return try await desk.storage.signIn(desk.intent(subject, credential: 200, link: link))
@@ -62,11 +62,13 @@ struct LinkingTests {
       let unknown = SessionID(at: start, from: desk.entropy)
       #expect(try await ask(AccountID("nobody")!, unknown, recent: false) == .linkingAccountNotFound)
       #expect(try await ask(alice.account.id, unknown, recent: false) == .linkingSessionOver(nil))
-      #expect(try await ask(alice.account.id, ended.session.id, recent: false) == .linkingSessionOver(.revoked))
+      #expect(
+        try await ask(alice.account.id, ended.session.id, recent: false) == .linkingSessionOver(.revoked))
       #expect(try await ask(alice.account.id, alice.session.id, recent: false) == .loginTooOld)
       #expect(try await ask(alice.account.id, alice.session.id, recent: true) == .identityAlreadyLinked)
       #expect(
-        try await ask("003.new", alice.account.id, alice.session.id, recent: true) == .accountHasOtherIdentity)
+        try await ask(alice.account.id, alice.session.id, recent: true, for: "003.new")
+          == .accountHasOtherIdentity)
       try await desk.storage.disable(alice.account.id)
       #expect(try await ask(alice.account.id, unknown, recent: false) == .accountDisabled)
       #expect(try await desk.storage.spentCredential(.numbered(200)) == nil)

@@ -9,7 +9,8 @@ struct SignInTests {
     try await engine.run { desk in
       let device = Device(name: "Phone", model: "P1", os: "26.1", appVersion: "3.2")
       let (grant, isNewUser) = try await desk.arrive(
-        name: PersonName(givenName: "Alice"), profile: .email("a@example.com", isPrivate: true), device: device)
+        name: PersonName(givenName: "Alice"), profile: .email("a@example.com", isPrivate: true),
+        device: device)
       #expect(isNewUser)
       #expect(grant.account.name == PersonName(givenName: "Alice"))
       #expect(grant.account.profile == .email("a@example.com", isPrivate: true))
@@ -72,7 +73,9 @@ struct SignInTests {
   }
 
   @Test(arguments: Engine.allCases)
-  func `a sign-in by a clock that is behind does not turn the last sign-in back`(_ engine: Engine) async throws {
+  func `a sign-in by a clock that is behind does not turn the last sign-in back`(_ engine: Engine)
+    async throws
+  {
     try await engine.run { desk in
       try await desk.arrive()
       let earlier = try await desk.arrive(credential: 2, at: start - 50).grant.account
@@ -102,7 +105,7 @@ struct SignInTests {
 
   @Test(arguments: Engine.allCases)
   func `an unknown person gets nothing where accounts are not made`(_ engine: Engine) async throws {
-    try await engine.run { desk in
+    try await engine.run { (desk) async throws in
       #expect(try await desk.storage.signIn(desk.intent(createsAccount: false)) == .unknownIdentity)
       #expect(try await desk.storage.accounts(after: nil, limit: 10).accounts.isEmpty)
       #expect(try await desk.storage.spentCredential(.numbered(1)) == nil)
@@ -143,7 +146,8 @@ struct SignInTests {
 @Suite(.timeLimit(.minutes(2)))
 struct RoundTripTests {
   static let texts = [
-    "Zoë", "e\u{301}", "e\u{FEFF}\u{301}", " undefined", "\u{202E}null", "山田", "👩‍👩‍👧", "می‌خواهم", "O'Brien\u{0}x",
+    "Zoë", "e\u{301}", "e\u{FEFF}\u{301}", " undefined", "\u{202E}null", "山田", "👩‍👩‍👧", "می‌خواهم",
+    "O'Brien\u{0}x",
     String(repeating: "a", count: 99) + " b", String(repeating: "😀", count: 130),
     String(repeating: "b", count: 127) + "  c", "  \u{301}x ", "ﬁ\u{2028}",
   ]
@@ -152,7 +156,8 @@ struct RoundTripTests {
   func `a name and a device are kept as they were cleaned`(_ engine: Engine, _ text: String) async throws {
     try await engine.run { desk in
       let name = PersonName(
-        givenName: text, familyName: text, middleName: text, namePrefix: text, nameSuffix: text, nickname: text)
+        givenName: text, familyName: text, middleName: text, namePrefix: text, nameSuffix: text,
+        nickname: text)
       let device = Device(name: text, model: text, os: text, appVersion: text)
       let grant = try await desk.arrive(name: name, device: device).grant
       let account = try #require(try await desk.storage.account(grant.account.id))

@@ -98,7 +98,7 @@ struct SingleUseTests {
 
   @Test(arguments: Engine.allCases)
   func `a failed attempt burns neither credential nor challenge`(_ engine: Engine) async throws {
-    try await engine.run { desk in
+    try await engine.run { (desk) async throws in
       let link = SignInIntent.Link(
         account: AccountID("nobody")!, session: SessionID(at: start, from: desk.entropy), isRecentLogin: true)
       #expect(
