@@ -65,7 +65,8 @@ package func cleanedText(_ text: String, characters: Int, bytes: Int) -> String?
   // Composed after the unwanted are gone: they may have stood between a letter and its accent.
   var composed = String.UnicodeScalarView()
   for scalar in String(wanted)._nfc { composed.append(scalar) }
-  guard let cut = prefix(of: trimmed(String(composed)), characters: characters, bytes: bytes) else { return nil }
+  let line = trimmed(String(composed))
+  guard let cut = prefix(of: line, characters: characters, bytes: bytes) else { return nil }
   // Once more: the cut may have left a space at the end.
   let kept = trimmed(cut)
   guard kept.unicodeScalars.contains(where: isVisible) else { return nil }

@@ -5,9 +5,16 @@ import Testing
 
 /// When most of what is tested happens.
 let start = UnixTime(1_800_000_000)
-let firstKey = MasterKeyID(Array(1...8))!
-let secondKey = MasterKeyID(Array(11...18))!
+let firstKey = masterKey(1)
+let secondKey = masterKey(2)
 let limits = SessionLimits(idle: 86_400, absolute: 864_000, retryWindow: 60)
+
+private func masterKey(_ byte: UInt8) -> MasterKeyID {
+  guard let key = MasterKeyID(Array(repeating: byte, count: MasterKeyID.byteCount)) else {
+    preconditionFailure("as many bytes as it takes")
+  }
+  return key
+}
 
 /// A storage, and short words for what is asked of it.
 struct Desk: Sendable {
@@ -26,7 +33,7 @@ struct Desk: Sendable {
     createsAccount: Bool = true
   ) -> SignInIntent {
     SignInIntent(
-      identity: ProviderIdentity(provider: provider, subject: Subject(subject)!), profile: profile,
+      identity: ProviderIdentity(provider: provider, subject: Subject(unchecked: subject)), profile: profile,
       name: name,
       device: device, credential: .numbered(credential), credentialExpiresAt: start + 86_400,
       challenge: challenge.map { .numbered(1_000_000 + $0) }, objection: objection, link: link,
@@ -142,7 +149,8 @@ extension Account {
   /// An account without identities, as an import or an anonymous sign-in makes it.
   static func bare(_ id: String, at time: UnixTime = start) -> Account {
     Account(
-      id: AccountID(id)!, createdAt: time, lastSignInAt: time, isDisabled: false, profile: .plain, name: nil,
+      id: AccountID(unchecked: id), createdAt: time, lastSignInAt: time, isDisabled: false, profile: .plain,
+      name: nil,
       identities: [])
   }
 }

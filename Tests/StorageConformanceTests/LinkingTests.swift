@@ -60,7 +60,8 @@ struct LinkingTests {
         return try await desk.storage.signIn(desk.intent(subject, credential: 200, link: link))
       }
       let unknown = SessionID(at: start, from: desk.entropy)
-      #expect(try await ask(AccountID("nobody")!, unknown, recent: false) == .linkingAccountNotFound)
+      #expect(
+        try await ask(AccountID(unchecked: "nobody"), unknown, recent: false) == .linkingAccountNotFound)
       #expect(try await ask(alice.account.id, unknown, recent: false) == .linkingSessionOver(nil))
       #expect(
         try await ask(alice.account.id, ended.session.id, recent: false) == .linkingSessionOver(.revoked))

@@ -145,7 +145,7 @@ struct RefreshTests {
   @Test(arguments: Engine.allCases)
   func `an account that is gone is told before an ended session`(_ engine: Engine) async throws {
     try await engine.run { desk in
-      var session = Session.bare(1, of: AccountID("gone")!)
+      var session = Session.bare(1, of: AccountID(unchecked: "gone"))
       session.end = .ended
       session.endedAt = start
       try await desk.storage.insert(session)

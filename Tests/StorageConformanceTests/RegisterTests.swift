@@ -7,7 +7,7 @@ import Testing
 struct RegisterTests {
   static func key(_ name: String, _ role: SigningKeyRole) -> SigningKeyRecord {
     SigningKeyRecord(
-      id: KeyID(name)!, algorithm: "ES256", role: role, createdAt: start,
+      id: KeyID(unchecked: name), algorithm: "ES256", role: role, createdAt: start,
       activeSince: role == .standby ? nil : start + 1, retiredAt: role == .retired ? start + 2 : nil,
       sealed: [0, 1, 2, 0xFF], masterKey: firstKey, certificate: "-----BEGIN CERTIFICATE-----\n")
   }
@@ -68,7 +68,7 @@ struct RegisterTests {
   func `a page counts accounts and not their identities`(_ engine: Engine) async throws {
     try await engine.run { desk in
       let identities = ["apple.com", "google.com"].map {
-        ProviderIdentity(provider: $0, subject: Subject("s")!)
+        ProviderIdentity(provider: $0, subject: Subject(unchecked: "s"))
       }
       var first = Account.bare("first")
       first.identities = identities
@@ -86,7 +86,7 @@ struct RegisterTests {
   func `an empty storage has an empty page and no such account`(_ engine: Engine) async throws {
     try await engine.run { (desk) async throws in
       #expect(try await desk.storage.accounts(after: nil, limit: 5) == AccountPage(accounts: [], next: nil))
-      #expect(try await desk.storage.account(AccountID("nobody")!) == nil)
+      #expect(try await desk.storage.account(AccountID(unchecked: "nobody")) == nil)
     }
   }
 

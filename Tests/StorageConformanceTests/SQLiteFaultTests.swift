@@ -74,7 +74,7 @@ struct SQLiteFaultTests {
     let gate = Gate()
     async let held: Void = storage.hold(gate)
     await gate.arrival()
-    async let refused = desk.isRefused(desk.intent("one more", credential: 20_000))
+    async let refused = desk.isRefused(desk.intent("one-more", credential: 20_000))
     async let refreshed = desk.refresh(old.id, 0)
     await storage.waits(for: 2)
     gate.open()
@@ -84,7 +84,7 @@ struct SQLiteFaultTests {
     #expect(try await storage.accounts(after: nil, limit: 20_000).accounts.count == made + 1)
     let rules = SweepRules(credentialsBefore: start + 100_000, sessionsBefore: start + 1, limit: 20_000)
     _ = try await storage.sweep(rules)
-    #expect(try await desk.arrive("one more", credential: 20_000).isNewUser)
+    #expect(try await desk.arrive("one-more", credential: 20_000).isNewUser)
     await storage.stop()
   }
 
@@ -119,7 +119,7 @@ struct SQLiteFaultTests {
     let root = try #require(
       try RawDatabase(folder.database).text("SELECT rootpage FROM sqlite_schema WHERE name = 'sessions'"))
     let file = try #require(FileHandle(forWritingAtPath: folder.database))
-    try file.seek(toOffset: (UInt64(root)! - 1) * 4096)
+    try file.seek(toOffset: (try #require(UInt64(root)) - 1) * 4096)
     try file.write(contentsOf: Data(repeating: 0xA5, count: 4096))
     try file.close()
     let second = try SQLiteStorage(path: folder.database)

@@ -130,12 +130,12 @@ struct SignInTests {
       let grant = try await desk.arrive().grant
       await #expect(throws: StorageError.corrupt) { try await desk.storage.insert(grant.account) }
       await #expect(throws: StorageError.corrupt) { try await desk.storage.insert(grant.session) }
-      let second = ProviderIdentity(provider: appleProviderID, subject: Subject("002")!)
+      let second = ProviderIdentity(provider: appleProviderID, subject: Subject(unchecked: "002"))
       await #expect(throws: StorageError.corrupt) {
         try await desk.storage.insert(second, of: grant.account.id)
       }
       await #expect(throws: StorageError.corrupt) {
-        try await desk.storage.insert(second, of: AccountID("nobody")!)
+        try await desk.storage.insert(second, of: AccountID(unchecked: "nobody"))
       }
       #expect(try await desk.storage.account(grant.account.id) == grant.account)
     }

@@ -100,7 +100,8 @@ struct SingleUseTests {
   func `a failed attempt burns neither credential nor challenge`(_ engine: Engine) async throws {
     try await engine.run { (desk) async throws in
       let link = SignInIntent.Link(
-        account: AccountID("nobody")!, session: SessionID(at: start, from: desk.entropy), isRecentLogin: true)
+        account: AccountID(unchecked: "nobody"), session: SessionID(at: start, from: desk.entropy),
+        isRecentLogin: true)
       #expect(
         try await desk.storage.signIn(desk.intent(challenge: 7, link: link)) == .linkingAccountNotFound)
       #expect(

@@ -11,7 +11,8 @@ struct SweepTests {
   static func spent(_ number: Int, stamp: UnixTime, expiresAt: UnixTime) -> SpentCredential {
     SpentCredential(
       key: .numbered(number, stamp: stamp), expiresAt: expiresAt, usedAt: stamp,
-      session: Session.bare(1, of: AccountID("a")!).id, isNewUser: false, linkTarget: AccountID("target"))
+      session: Session.bare(1, of: AccountID(unchecked: "a")).id, isNewUser: false,
+      linkTarget: AccountID("target"))
   }
 
   @Test(arguments: Engine.allCases)
@@ -31,7 +32,7 @@ struct SweepTests {
   @Test(arguments: Engine.allCases)
   func `a session goes when it is long over or long unused`(_ engine: Engine) async throws {
     try await engine.run { desk in
-      let account = AccountID("a")!
+      let account = AccountID(unchecked: "a")
       let unused = Session.bare(1, of: account, at: start - 100, rotatedAt: start - 1)
       let used = Session.bare(2, of: account, at: start - 100, rotatedAt: start)
       var over = Session.bare(3, of: account, at: start - 100, rotatedAt: start - 50)
@@ -50,7 +51,7 @@ struct SweepTests {
   @Test(arguments: Engine.allCases)
   func `a sweep is bounded and says whether more is left`(_ engine: Engine) async throws {
     try await engine.run { (desk) async throws in
-      let account = AccountID("a")!
+      let account = AccountID(unchecked: "a")
       for number in 0..<25 as Range<UInt8> {
         try await desk.storage.insert(Session.bare(number, of: account, at: start - 100))
         try await desk.storage.insert(
@@ -70,7 +71,7 @@ struct SweepTests {
   @Test(arguments: Engine.allCases)
   func `sweeps reach what lies behind many that stay`(_ engine: Engine) async throws {
     try await engine.run { desk in
-      let account = AccountID("a")!
+      let account = AccountID(unchecked: "a")
       for number in 0..<100 as Range<UInt8> {
         let isOld = number % 50 == 49
         try await desk.storage.insert(
