@@ -3,7 +3,7 @@
 /// Not Sendable: it goes to the writer's thread and stays there.
 final class PreparedStatements {
   let connection: Connection
-  let begin, commit, rollback: Statement
+  let beginWriting, beginReading, commit, rollback: Statement
 
   let accountByID, accountHoldingIdentity, accountsAfter: Statement
   let insertAccount, updateAccount, insertIdentity: Statement
@@ -21,7 +21,8 @@ final class PreparedStatements {
   var sweptSessionsUpTo: [UInt8]?
 
   init(on connection: consuming Connection) throws(SQLiteError) {
-    begin = try connection.prepare(SQL.begin)
+    beginWriting = try connection.prepare(SQL.beginWriting)
+    beginReading = try connection.prepare(SQL.beginReading)
     commit = try connection.prepare(SQL.commit)
     rollback = try connection.prepare(SQL.rollback)
 

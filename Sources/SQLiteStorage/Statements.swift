@@ -4,9 +4,10 @@
 /// What is run once, or frames the rest.
 enum SQL {
   // The write lock from the start: a transaction that reads first and then wants to write could only be told
-  // SQLITE_BUSY_SNAPSHOT when another process has written meanwhile (sqlite.org/isolation.html). Without a
-  // write in it the lock costs no sync.
-  static let begin: StaticString = "BEGIN IMMEDIATE"
+  // SQLITE_BUSY_SNAPSHOT when another process has written meanwhile (sqlite.org/isolation.html). One that then
+  // writes nothing costs no sync.
+  static let beginWriting: StaticString = "BEGIN IMMEDIATE"
+  static let beginReading: StaticString = "BEGIN DEFERRED"
   static let commit: StaticString = "COMMIT"
   static let rollback: StaticString = "ROLLBACK"
 

@@ -45,6 +45,20 @@ struct SQLiteFaultTests {
     await storage.stop()
   }
 
+  @Test func `what only reads waits for no other process`() async throws {
+    let storage = try SQLiteStorage(path: folder.database, options: SQLiteOptions(busyMilliseconds: 1))
+    let grant = try await Desk(storage: storage).arrive().grant
+    let raw = try RawDatabase(folder.database)
+    try raw.run("BEGIN IMMEDIATE")
+    #expect(try await storage.account(grant.account.id) == grant.account)
+    #expect(try await storage.accounts(after: nil, limit: 1).accounts == [grant.account])
+    #expect(try await storage.sessions(of: grant.account.id) == [grant.session])
+    #expect(try await storage.sessionCounts() == [firstKey: 1])
+    #expect(try await storage.signingKeys().version == 0)
+    try raw.run("COMMIT")
+    await storage.stop()
+  }
+
   @Test func `a reader of another process is in nobody's way`() async throws {
     let storage = try SQLiteStorage(path: folder.database, options: SQLiteOptions(busyMilliseconds: 1))
     let raw = try RawDatabase(folder.database)

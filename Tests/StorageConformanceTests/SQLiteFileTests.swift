@@ -94,6 +94,16 @@ struct SQLiteFileTests {
     #expect(try Data(contentsOf: URL(fileURLWithPath: folder.database)) == bytes)
   }
 
+  @Test func `a thousand openings that fail leave nothing behind`() throws {
+    try Data(repeating: 1, count: 4096).write(to: URL(fileURLWithPath: folder.database))
+    let before = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+    for _ in 0..<1000 {
+      #expect(throws: SQLiteOpenError.notADatabase) { try SQLiteStorage(path: folder.database) }
+    }
+    // Other tests open and close files meanwhile, but not hundreds.
+    #expect(try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count < before + 500)
+  }
+
   @Test(arguments: ["/nowhere/at/all.db", ""])
   func `a place where no file can be says so`(_ path: String) throws {
     let error = #expect(throws: SQLiteOpenError.self) { try SQLiteStorage(path: path) }
