@@ -60,6 +60,8 @@ package func cleanedText(_ text: String) -> String? {
 ///
 /// ZWJ and ZWNJ stay: emoji and Persian and Indic names need them.
 package func cleanedText(_ text: String, characters: Int, bytes: Int) -> String? {
+  // Most texts are clean already, and each is looked at again whenever its row is read.
+  if isPlain(text), text.utf8.count <= min(characters, bytes) { return text }
   var wanted = String.UnicodeScalarView()
   for scalar in text.unicodeScalars where !isUnwanted(scalar) { wanted.append(scalar) }
   // Composed after the unwanted are gone: they may have stood between a letter and its accent.
@@ -72,6 +74,14 @@ package func cleanedText(_ text: String, characters: Int, bytes: Int) -> String?
   guard kept.unicodeScalars.contains(where: isVisible) else { return nil }
   // Templates over missing parts leave these words; no person's name is written so.
   return kept == "undefined" || kept == "null" ? nil : kept
+}
+
+/// Whether a text is printable ASCII with something else than spaces at both ends, and no template's word.
+private func isPlain(_ text: String) -> Bool {
+  guard let first = text.utf8.first, let last = text.utf8.last, first != 0x20, last != 0x20 else {
+    return false
+  }
+  return text.utf8.allSatisfy { (0x20...0x7E).contains($0) } && text != "undefined" && text != "null"
 }
 
 private func trimmed(_ text: String) -> String {
