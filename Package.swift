@@ -108,5 +108,6 @@ let package = Package(
     tests("ThreadsTests", ["Threads"]),
     tests("OutboundTests", ["Outbound", "Domain", "Threads"]),
     tests("TelemetryTests", ["Telemetry", "Domain", "Threads"]),
+    tests("StorageConformanceTests", ["Storage", "SQLiteStorage", "Domain", "Threads", "CSQLite"]),
   ]
 )
