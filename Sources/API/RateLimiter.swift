@@ -1,18 +1,6 @@
 package import Domain
 internal import Synchronization
 
-/// A rate: so many at once, and so many again in each period.
-package struct Rate: Sendable, Equatable {
-  package let count: Int64
-  /// Seconds.
-  package let period: Int64
-
-  package init(count: Int64, period: Int64) {
-    self.count = count
-    self.period = period
-  }
-}
-
 /// Token buckets by key, in a table whose size is fixed: a million addresses cost what a hundred cost.
 ///
 /// Each key has eight places in which its bucket may be. When all are taken, the fullest bucket gives way: the one

@@ -108,7 +108,7 @@ private func listen(_ settings: Settings, _ slot: RouterSlot) throws(StartFault)
     host: settings.listen.host, port: settings.listen.port, threads: settings.threads,
     connectionLimit: 20_000,
     bodyLimit: Limits.bodyBytes, connectionMemoryLimit: 32 * 1024, idleSeconds: 30, deadline: .seconds(15),
-    maxRequestsInFlight: 4096)
+    maxRequestsInFlight: 4096, tls: nil)
   do {
     return try HTTPListener(
       configuration,
