@@ -38,6 +38,15 @@ package final class RateLimiter: Sendable {
   ///
   /// - Returns: Nil when it was there, else the seconds after which it will be.
   package func take(_ key: [UInt8], at now: SteadyTime) -> Int64? {
+    take(key, at: now, spends: true)
+  }
+
+  /// Tells what ``take(_:at:)`` would return, and takes nothing.
+  package func look(_ key: [UInt8], at now: SteadyTime) -> Int64? {
+    take(key, at: now, spends: false)
+  }
+
+  private func take(_ key: [UInt8], at now: SteadyTime, spends: Bool) -> Int64? {
     let hash = hash(key)
     let first = Int(hash % UInt64(sets)) * Self.ways
     return buckets.withLock { buckets in
@@ -51,7 +60,7 @@ package final class RateLimiter: Sendable {
         buckets[place].credit = credit
         return (cost - credit + 999) / 1000
       }
-      buckets[place].credit = credit - cost
+      buckets[place].credit = spends ? credit - cost : credit
       return nil
     }
   }
