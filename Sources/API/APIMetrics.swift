@@ -10,10 +10,9 @@ package final class APIMetrics: Sendable {
   let lateRepeats: Counter
   let reuses: Counter
 
-  /// - Parameter routes: Names of all routes.
-  package init(_ metrics: Metrics, routes: [String]) {
+  package init(_ metrics: Metrics) {
     let statuses = Set(FailureReason.allCases.map(\.row.status) + [200, 204, 304, 401]).sorted()
-    let names = (routes + ["none", "preflight"]).sorted()
+    let names = (RouteName.allCases.map(\.rawValue) + ["none", "preflight"]).sorted()
     let requests = Dictionary(
       uniqueKeysWithValues: names.map { name in
         (name, Dictionary(uniqueKeysWithValues: statuses.map { ($0, Counter()) }))
@@ -29,13 +28,15 @@ package final class APIMetrics: Sendable {
       }
     }
     metrics.add(
-      "bramley_request_duration_seconds", help: "From a complete head to the answer, by route.", kind: .histogram
+      "bramley_request_duration_seconds", help: "From a complete head to the answer, by route.",
+      kind: .histogram
     ) {
       names.flatMap { name in durations[name]?.samples(labels: [("route", name)]) ?? [] }
     }
     let reasons = FailureReason.allCases.map(\.rawValue)
     signIns = metrics.counters(
-      "bramley_sign_ins_total", help: "Sign-ins by outcome: new_account, returning, or the reason of a refusal.",
+      "bramley_sign_ins_total",
+      help: "Sign-ins by outcome: new_account, returning, or the reason of a refusal.",
       label: "outcome", values: reasons + ["new_account", "returning"])
     refreshes = metrics.counters(
       "bramley_refreshes_total", help: "Refreshes by outcome: refreshed, or the reason of a refusal.",

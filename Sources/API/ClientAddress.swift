@@ -12,7 +12,9 @@ func countedAddress(of request: Request, trusting proxies: [Network]) -> [UInt8]
     let hops = request.headers.all("X-Forwarded-For").joined(separator: ",")
       .split(separator: ",", omittingEmptySubsequences: false)
     for hop in hops.reversed() where !hop.isEmpty {
-      guard proxies.contains(where: { $0.contains(address) }), let next = addressBytes(trimmed(hop)) else { break }
+      guard proxies.contains(where: { $0.contains(address) }), let next = addressBytes(trimmed(hop)) else {
+        break
+      }
       address = next
     }
   }

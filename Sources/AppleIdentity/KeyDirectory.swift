@@ -58,6 +58,13 @@ package final class KeyDirectory: Sendable {
     if state.withLock({ $0.cache.tick(at: now) }) { startFetch() }
   }
 
+  /// Milliseconds since the set was fetched; nil before the first.
+  package var age: Int64? {
+    let now = clock.now()
+    return state.withLock { $0.cache.age(at: now) }
+  }
+
+  /// Whether keys are there that are believed.
   package var isReady: Bool {
     let now = clock.now()
     return state.withLock { $0.cache.isReady(at: now) }
