@@ -90,7 +90,7 @@ let package = Package(
         "Sessions", "Settings", "Storage", "Telemetry", "Threads", "Wire",
       ]),
     module(
-      "MockApple", ["HTTPServer", "Wire", "Domain", "Crypto", "JOSE"],
+      "MockApple", ["HTTPServer", "Threads", "Wire", "Domain", "Crypto", "JOSE"],
       resources: [
         .embedInCode("Keys/MockKeyA.pem"), .embedInCode("Keys/MockKeyB.pem"),
         .embedInCode("Keys/MockKeyC.pem"),
