@@ -78,7 +78,8 @@ let package = Package(
     // Layer 5: the HTTP face, and what an operator may set.
     module(
       "API",
-      ["HTTPServer", "Wire", "Domain", "Crypto", "Telemetry", "AppleIdentity", "Sessions", "Storage"]),
+      ["HTTPServer", "Wire", "Domain", "Crypto", "Telemetry", "AppleIdentity", "Sessions", "Storage"],
+      resources: [.embedInCode("Resources/openapi.yaml")]),
     module("Settings", ["CYAML", "Domain", "Crypto", "AppleIdentity", "Sessions", "Telemetry"]),
 
     // Layer 6: everything put together; and a stand-in for Apple.
@@ -89,21 +90,26 @@ let package = Package(
         "Sessions", "Settings", "Storage", "Telemetry", "Threads", "Wire",
       ]),
     module(
-      "MockApple", ["HTTPServer", "Wire", "Domain", "Crypto", "JOSE"],
+      "MockApple", ["HTTPServer", "Threads", "Wire", "Domain", "Crypto", "JOSE"],
       resources: [
-        .embedInCode("Keys/MockKeyA.pem"), .embedInCode("Keys/MockKeyB.pem"), .embedInCode("Keys/MockKeyC.pem"),
+        .embedInCode("Keys/MockKeyA.pem"), .embedInCode("Keys/MockKeyB.pem"),
+        .embedInCode("Keys/MockKeyC.pem"),
       ]),
 
     // Layer 7: the programs.
     program(
       "bramley",
-      ["Assembly", "AppleIdentity", "Domain", "JOSE", "SQLiteStorage", "Settings", "Storage", "Telemetry", "Wire"]),
+      [
+        "Assembly", "AppleIdentity", "Domain", "JOSE", "SQLiteStorage", "Settings", "Storage", "Telemetry",
+        "Wire",
+      ]),
     program("bramley-mock-apple", ["MockApple", "Crypto", "Domain", "HTTPServer", "Wire"]),
 
     tests("HTTPServerTests", ["HTTPServer"]),
     tests("ThreadsTests", ["Threads"]),
     tests("OutboundTests", ["Outbound", "Domain", "Threads"]),
     tests("TelemetryTests", ["Telemetry", "Domain", "Threads"]),
+    tests("StorageConformanceTests", ["Storage", "SQLiteStorage", "Domain", "Threads", "CSQLite"]),
     tests("EndToEndTests", ["MockApple", "Crypto", "Domain", "Wire"]),
   ]
 )

@@ -90,6 +90,9 @@ package struct KeyCache: Sendable {
     }
   }
 
+  /// Milliseconds since the set was fetched; nil before the first.
+  package func age(at now: SteadyTime) -> Int64? { fetchedAt.map { now.milliseconds(since: $0) } }
+
   /// Whether keys are there that are believed.
   package func isReady(at now: SteadyTime) -> Bool { believedKeys(at: now) != nil }
 
@@ -104,7 +107,9 @@ package struct KeyCache: Sendable {
 
   /// A set is refreshed when it is no longer fresh; after failures the attempts grow apart to the cool-down.
   private func isDue(at now: SteadyTime) -> Bool {
-    if let fetchedAt, now.milliseconds(since: fetchedAt) < policy.freshFor, !lastAttemptFailed { return false }
+    if let fetchedAt, now.milliseconds(since: fetchedAt) < policy.freshFor, !lastAttemptFailed {
+      return false
+    }
     guard let attemptedAt else { return true }
     guard lastAttemptFailed else { return true }
     let pause = min(policy.retryAfter << Int64(min(failuresInARow - 1, 10)), policy.coolDown)

@@ -3,15 +3,18 @@ internal import Threads
 
 /// A transaction that waits for its turn, and who waits for it.
 struct Transaction: Sendable {
+  /// Whether it needs the write lock.
+  let writes: Bool
   /// Runs the body; what it returns answers the caller, and may be called only after the commit.
   let run: @Sendable (inout SQLiteLedger) throws(StorageError) -> @Sendable () -> Void
   /// Answers the caller with an error. Of this and what `run` returned, one is called, once.
   let fail: @Sendable (StorageError) -> Void
 
   init<Outcome: Sendable>(
-    body: @escaping @Sendable (inout SQLiteLedger) throws(StorageError) -> Outcome,
+    body: @escaping @Sendable (inout SQLiteLedger) throws(StorageError) -> Outcome, writes: Bool,
     continuation: CheckedContinuation<Result<Outcome, StorageError>, Never>
   ) {
+    self.writes = writes
     run = { (ledger: inout SQLiteLedger) throws(StorageError) -> @Sendable () -> Void in
       let outcome = try body(&ledger)
       return { continuation.resume(returning: .success(outcome)) }
@@ -31,21 +34,28 @@ struct GroupCommit: ~Copyable, BatchWork {
   /// Nil once finished.
   private var ledger: SQLiteLedger?
   private let counters: CommitCounters
+  private let observe: (@Sendable (Int, Duration) -> Void)?
 
-  init(connection: consuming Connection, counters: CommitCounters) throws(SQLiteOpenError) {
+  init(
+    connection: consuming Connection, counters: CommitCounters, observe: (@Sendable (Int, Duration) -> Void)?
+  ) throws(SQLiteOpenError) {
     do throws(SQLiteError) {
       ledger = SQLiteLedger(try PreparedStatements(on: connection))
     } catch {
       throw error.openError
     }
     self.counters = counters
+    self.observe = observe
   }
 
   mutating func perform(_ group: [Transaction]) {
     guard var ledger, !group.isEmpty else { return }
     counters.count(group: group.count)
+    let begun = ContinuousClock.now
     switch ledger.commit(group[...]) {
     case .committed(let answers):
+      // Before the answers: who was answered finds himself counted.
+      observe?(group.count, .now - begun)
       for answer in answers { answer() }
     case .undone(let error, .ofGroup):
       counters.count(fault: ledger.statements.connection.lastCode)
@@ -92,10 +102,14 @@ private enum GroupOutcome {
 extension SQLiteLedger {
   /// Runs transactions as one; afterwards none is open.
   fileprivate mutating func commit(_ group: ArraySlice<Transaction>) -> GroupOutcome {
+    undo()
     do throws(SQLiteError) {
-      try statements.begin.runPlainly()
+      if group.contains(where: \.writes) {
+        try statements.beginWriting.runPlainly()
+      } else {
+        try statements.beginReading.runPlainly()
+      }
     } catch {
-      undo()
       return .undone(error.storageError, .ofGroup)
     }
     var answers: [@Sendable () -> Void] = []
@@ -120,8 +134,7 @@ extension SQLiteLedger {
     return .committed(answers)
   }
 
-  /// Ends the transaction that is open, if one is. One that cannot be ended fails the next beginning, which
-  /// tries again.
+  /// Ends the transaction that is open, if one is. One that cannot be ended now is tried again before the next.
   private func undo() {
     guard statements.connection.isInTransaction else { return }
     do throws(SQLiteError) {

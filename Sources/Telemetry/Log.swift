@@ -70,6 +70,9 @@ package final class Log: Sendable {
     report(.error, event, fields)
   }
 
+  /// How many events were dropped since the start because the inbox was full.
+  package var droppedLines: Int64 { lost.total }
+
   /// Waits until everything reported before the call has been handed to the sink.
   package func flush() async {
     await writer.drained()
@@ -78,6 +81,21 @@ package final class Log: Sendable {
   /// Writes what waits and ends the thread; what is reported later is lost.
   package func stop() async {
     await writer.stop()
+  }
+
+  /// Does what ``stop()`` does, but waits no longer than `patience`: whoever reads the lines may have stopped
+  /// reading, and a program has to end all the same.
+  package func stop(within patience: Duration) async {
+    let (ends, end) = AsyncStream<Void>.makeStream()
+    Task.detached {
+      await self.stop()
+      end.finish()
+    }
+    Task.detached {
+      try? await Task.sleep(for: patience)
+      end.finish()
+    }
+    for await _ in ends {}
   }
 
   /// Does what ``stop()`` does, blocking the calling thread: for a program's last steps.
@@ -103,8 +121,15 @@ struct LogEntry: Sendable {
 /// How many events the inbox had no room for since the last line that said so.
 final class LostLines: Sendable {
   private let count = Atomic<Int64>(0)
+  private let sum = Atomic<Int64>(0)
 
-  func add() { count.add(1, ordering: .relaxed) }
+  /// Since the start.
+  var total: Int64 { sum.load(ordering: .relaxed) }
+
+  func add() {
+    count.add(1, ordering: .relaxed)
+    sum.add(1, ordering: .relaxed)
+  }
 
   func take() -> Int64 { count.exchange(0, ordering: .relaxed) }
 }

@@ -60,7 +60,8 @@ package struct Arguments: Sendable {
   /// The value of an option that is a whole number.
   package func number(_ option: String, _ range: ClosedRange<Int64>) throws(ArgumentError) -> Int64? {
     guard let text = self[option] else { return nil }
-    guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int64(text), range.contains(number)
+    guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int64(text),
+      range.contains(number)
     else {
       throw ArgumentError(
         message: "--\(option) takes a whole number from \(range.lowerBound) to \(range.upperBound)")

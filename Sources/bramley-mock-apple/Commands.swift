@@ -15,6 +15,8 @@ private let usage = """
              [--payload TEXT] [--break-signature]
 
   `--claim NAME=null` leaves a claim out. The mint over HTTP is POST /mint with the same words in camel case.
+  `serve` also names `keysListen`, a key endpoint that POST /behaviour {"keys":"slow","milliseconds":3000} makes
+  misbehave; GET /behaviour tells how often it was asked.
   exit status: 0 done; 1 refused; 64 wrong usage; 69 the address cannot be had
   """
 
@@ -71,7 +73,8 @@ private func mintToken(_ list: [String], _ apple: MockApple) throws -> Int32 {
   order.breaksSignature = arguments.has("break-signature")
   order.claims = try arguments.all("claim").map(member)
   order.header = try arguments.all("header").map(member)
-  guard order.audience != nil || order.payload != nil || order.claims.contains(where: { $0.name == "aud" }) else {
+  guard order.audience != nil || order.payload != nil || order.claims.contains(where: { $0.name == "aud" })
+  else {
     throw ArgumentError(message: "token needs --audience")
   }
   guard let token = try apple.mint(order) else { return complain(1, "there is no key of that name") }
@@ -92,21 +95,26 @@ private func member(_ text: String) throws(ArgumentError) -> (name: String, valu
 private func serve(_ list: [String], _ apple: MockApple) async throws -> Int32 {
   let arguments = try Arguments(list, options: ["listen"], switches: [])
   let address = arguments["listen"] ?? "127.0.0.1:9090"
-  guard let colon = address.lastIndex(of: ":"), let port = UInt16(address[address.index(after: colon)...]) else {
+  guard let colon = address.lastIndex(of: ":"), let port = UInt16(address[address.index(after: colon)...])
+  else {
     throw ArgumentError(message: "--listen takes HOST:PORT")
   }
+  let endpoint = try KeyEndpoint(apple.keys)
   let listener = try HTTPListener(
     ListenerConfiguration(
       host: String(address[..<colon]), port: port, threads: 1, connectionLimit: 4096, bodyLimit: 1 << 20,
-      connectionMemoryLimit: 32 * 1024, idleSeconds: 60, deadline: .seconds(30), maxRequestsInFlight: 1024),
+      connectionMemoryLimit: 32 * 1024, idleSeconds: 60, deadline: .seconds(30), maxRequestsInFlight: 1024,
+      tls: nil),
     refusal: { _, _ in Response(status: 400, closesConnection: true) },
     respond: { request in
       // The name under which the caller reached it is the name that its links carry.
-      apple.respond(to: request, baseURL: "http://" + (request.headers.first("Host") ?? address))
+      apple.respond(
+        to: request, baseURL: "http://" + (request.headers.first("Host") ?? address), endpoint: endpoint)
     })
   var ready = JSONWriter()
   ready.member("event", "ready")
   ready.member("listen", listener.address)
+  ready.member("keysListen", "127.0.0.1:\(endpoint.port)")
   print(String(decoding: ready.finish(), as: UTF8.self))
   fflush(nil)
   // Until a signal ends the process.
