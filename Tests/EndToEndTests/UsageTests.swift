@@ -4,7 +4,7 @@ import Wire
 /// The command line's manners.
 @Suite(.timeLimit(.minutes(2)))
 struct UsageTests {
-  static let commands = ["serve", "config", "keys", "users", "token", "migrate", "version"]
+  static let commands = ["serve", "config", "keys", "users", "token", "migrate", "doctor", "version"]
 
   @Test(arguments: commands)
   func `every command explains itself`(_ name: String) async throws {
@@ -35,7 +35,7 @@ struct UsageTests {
     ["token", "make", "a"],
     ["token", "explain", "--now", "soon", "a"], ["token", "explain", "--audience", "", "a"],
     ["migrate", "up"],
-    ["migrate", "--force"], ["version", "2"], ["version", "--json=1"],
+    ["migrate", "--force"], ["doctor", "x"], ["version", "2"], ["version", "--json=1"],
     ["users", "list", "--json", "--limit=1", "--limit=2"],
   ])
   func `wrong usage ends with 64`(_ arguments: [String]) async throws {

@@ -21,6 +21,8 @@ final class Stage: Sendable {
     [
       "BRAMLEY_LISTEN": "127.0.0.1:0", "BRAMLEY_DATABASE_URL": "sqlite:\(database)",
       "BRAMLEY_APPLE_CLIENT_IDS": Client.setting, "BRAMLEY_APPLE_BASE_URL": appleURL,
+      // All requests of a test come from one address.
+      "BRAMLEY_RATE_SIGNIN": "off", "BRAMLEY_RATE_REFRESH": "off", "BRAMLEY_RATE_SIGNUP": "off",
     ]
   }
 
@@ -28,14 +30,19 @@ final class Stage: Sendable {
   ///
   /// - Parameters:
   ///   - changes: Settings to add or replace.
+  ///   - arguments: Of the command line, behind `serve`.
   ///   - ahead: Seconds by which its time of day is ahead of everybody's.
-  func start(_ changes: [String: String] = [:], secondsAhead ahead: Int? = nil) async throws -> Service {
-    let child = try launch(changes, secondsAhead: ahead)
+  func start(
+    _ changes: [String: String] = [:], arguments: [String] = [], secondsAhead ahead: Int? = nil
+  ) async throws -> Service {
+    let child = try launch(changes, arguments: arguments, secondsAhead: ahead)
     return Service(process: child, port: try port(of: await ready(child)))
   }
 
   /// Starts a service that may not come to serving.
-  func launch(_ changes: [String: String] = [:], secondsAhead ahead: Int? = nil) throws -> ChildProcess {
+  func launch(
+    _ changes: [String: String] = [:], arguments: [String] = [], secondsAhead ahead: Int? = nil
+  ) throws -> ChildProcess {
     var environment = Program.environment.merging(settings) { $1 }.merging(changes) { $1 }
     if let ahead {
       let library: String = try #require(Program.fakeTime)
@@ -43,7 +50,8 @@ final class Stage: Sendable {
       environment["FAKETIME"] = "+\(ahead)"
       environment["FAKETIME_DONT_FAKE_MONOTONIC"] = "1"
     }
-    return keep(try ChildProcess(Program.bramley, ["serve"], environment: environment, folder: folder))
+    return keep(
+      try ChildProcess(Program.bramley, ["serve"] + arguments, environment: environment, folder: folder))
   }
 
   /// Runs a `bramley` command to its end, with the settings of the services.
