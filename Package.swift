@@ -101,5 +101,24 @@ let package = Package(
     tests("ThreadsTests", ["Threads"]),
     tests("OutboundTests", ["Outbound", "Domain", "Threads"]),
     tests("TelemetryTests", ["Telemetry", "Domain", "Threads"]),
+
+    // What tests share: a clock that moves by hand, seeded randomness, a fetcher with a script, a token forge.
+    .target(
+      name: "TestSupport", dependencies: ["Crypto", "Domain", "JOSE", "Wire"], path: "Tests/TestSupport",
+      swiftSettings: relaxed),
+    tests("WireTests", ["Wire", "TestSupport"]),
+    tests("DomainTests", ["Domain", "TestSupport"]),
+    tests("CryptoTests", ["Crypto", "Domain", "TestSupport", "Wire"]),
+    tests("JOSETests", ["JOSE", "Crypto", "Domain", "TestSupport", "Wire"]),
+    tests("AppleIdentityTests", ["AppleIdentity", "Crypto", "Domain", "JOSE", "TestSupport", "Wire"]),
+    tests("SessionsTests", ["Sessions", "Crypto", "Domain", "JOSE", "Storage", "TestSupport", "Wire"]),
+    tests("SettingsTests", ["Settings", "AppleIdentity", "Crypto", "Domain", "Telemetry"]),
+    tests(
+      "APITests",
+      [
+        "API", "AppleIdentity", "Crypto", "Domain", "HTTPServer", "JOSE", "Sessions", "Storage", "Telemetry",
+        "TestSupport", "Wire",
+      ]),
+    tests("ArchitectureTests", ["Wire"]),
   ]
 )
