@@ -54,16 +54,19 @@ package struct PersonName: Sendable, Equatable {
 ///
 /// ZWJ and ZWNJ stay: emoji and Persian and Indic names need them.
 package func cleanedText(_ text: String) -> String? {
+  // Unwanted scalars go before normalisation: what they kept apart may belong together.
+  var wanted = String.UnicodeScalarView()
+  wanted.append(contentsOf: text.unicodeScalars.lazy.filter { !isUnwanted($0) })
+  var composed = String.UnicodeScalarView()
+  for scalar in String(wanted)._nfc { composed.append(scalar) }
+  let start = String(String.UnicodeScalarView(composed.drop { $0.properties.isWhitespace }))
+  guard let cut = prefix(of: start, characters: Limits.nameCharacters, bytes: Limits.nameBytes) else { return nil }
+  // The end is trimmed after the cut, which may have laid a space bare.
+  let end = cut.unicodeScalars.reversed().drop { $0.properties.isWhitespace }.reversed()
+  let kept = String(String.UnicodeScalarView(end))
   // Templates over missing parts leave these words; no person's name is written so.
-  guard text != "undefined", text != "null" else { return nil }
-  var scalars = String.UnicodeScalarView()
-  for scalar in text._nfc where !isUnwanted(scalar) { scalars.append(scalar) }
-  let isSpace: (Unicode.Scalar) -> Bool = { $0.properties.isWhitespace }
-  let trimmed = scalars.drop(while: isSpace)
-  let end = trimmed.lastIndex { !isSpace($0) }.map { trimmed.index(after: $0) } ?? trimmed.startIndex
-  let kept = String(String.UnicodeScalarView(trimmed[..<end]))
-  guard kept.unicodeScalars.contains(where: isVisible) else { return nil }
-  return prefix(of: kept, characters: Limits.nameCharacters, bytes: Limits.nameBytes)
+  guard kept != "undefined", kept != "null", kept.unicodeScalars.contains(where: isVisible) else { return nil }
+  return kept
 }
 
 /// The longest beginning of whole grapheme clusters within both limits; nil when not even one fits.
