@@ -89,18 +89,26 @@ let package = Package(
         "Sessions", "Settings", "Storage", "Telemetry", "Threads", "Wire",
       ]),
     module(
-      "MockApple", ["HTTPServer", "Wire", "Domain", "Crypto", "JOSE"]),
+      "MockApple", ["HTTPServer", "Wire", "Domain", "Crypto", "JOSE"],
+      resources: [
+        .embedInCode("Keys/MockKeyA.pem"), .embedInCode("Keys/MockKeyB.pem"),
+        .embedInCode("Keys/MockKeyC.pem"),
+      ]),
 
     // Layer 7: the programs.
     program(
       "bramley",
-      ["Assembly", "AppleIdentity", "Domain", "JOSE", "SQLiteStorage", "Settings", "Storage", "Telemetry", "Wire"]),
-    program("bramley-mock-apple", ["MockApple", "Domain"]),
+      [
+        "Assembly", "AppleIdentity", "Domain", "JOSE", "SQLiteStorage", "Settings", "Storage", "Telemetry",
+        "Wire",
+      ]),
+    program("bramley-mock-apple", ["MockApple", "Crypto", "Domain", "HTTPServer", "Wire"]),
 
     tests("HTTPServerTests", ["HTTPServer"]),
     tests("ThreadsTests", ["Threads"]),
     tests("OutboundTests", ["Outbound", "Domain", "Threads"]),
     tests("TelemetryTests", ["Telemetry", "Domain", "Threads"]),
+    tests("StorageConformanceTests", ["Storage", "SQLiteStorage", "Domain", "Threads", "CSQLite"]),
 
     // What tests share: a clock that moves by hand, seeded randomness, a fetcher with a script, a token forge.
     .target(

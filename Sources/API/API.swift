@@ -41,7 +41,8 @@ package struct Endpoints: Sendable {
     let wellKnown = WellKnown(issuer: issuer, publicURL: publicURL)
     let health = Health(readiness: readiness)
     return [
-      app("POST", "/v1/signInWithIdp", "sign_in") { call throws(Failure) in try await signIn.respond(to: call) },
+      app("POST", "/v1/signInWithIdp", "sign_in") { call throws(Failure) in try await signIn.respond(to: call)
+      },
       app("POST", "/v1/token", "token") { call throws(Failure) in try await refresh.respond(to: call) },
       app("POST", "/v1/nonces", "nonces") { call in nonces.respond(to: call) },
       open("GET", "/.well-known/jwks.json", "key_set") { call in wellKnown.keySet(call) },

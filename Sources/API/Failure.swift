@@ -97,7 +97,10 @@ extension FailureReason {
   package var row: (code: FailureCode, status: Int, sentence: StaticString) {
     switch self {
     case .nonceMissing:
-      (.missingOrInvalidNonce, 400, "Send rawNonce: the value before hashing, as it was made for this sign-in.")
+      (
+        .missingOrInvalidNonce, 400,
+        "Send rawNonce: the value before hashing, as it was made for this sign-in."
+      )
     case .nonceMismatch:
       (
         .missingOrInvalidNonce, 400,
@@ -121,11 +124,20 @@ extension FailureReason {
         "Apple was given the hash, but this client is set to nonce=raw. Give Apple the raw nonce."
       )
     case .nonceDoubleHashed:
-      (.missingOrInvalidNonce, 400, "The nonce was hashed twice. A library hashes already: do not hash before it.")
+      (
+        .missingOrInvalidNonce, 400,
+        "The nonce was hashed twice. A library hashes already: do not hash before it."
+      )
     case .nonceWrongEncoding:
-      (.missingOrInvalidNonce, 400, "The digest has the wrong spelling. Give Apple the SHA-256 in lower-case hex.")
+      (
+        .missingOrInvalidNonce, 400,
+        "The digest has the wrong spelling. Give Apple the SHA-256 in lower-case hex."
+      )
     case .credentialAlreadyUsed:
-      (.missingOrInvalidNonce, 400, "This credential was used before. Ask Apple for a new one with a fresh nonce.")
+      (
+        .missingOrInvalidNonce, 400,
+        "This credential was used before. Ask Apple for a new one with a fresh nonce."
+      )
     case .challengeRequired:
       (.missingOrInvalidNonce, 400, "This client needs a nonce from POST /v1/nonces.")
     case .challengeExpired:
@@ -144,7 +156,8 @@ extension FailureReason {
         "The token is for another client. Add its bundle id or Services ID to the server's Apple client ids."
       )
     case .tokenExpired: (.invalidIdpResponse, 400, "The token has expired. Ask Apple for a new one.")
-    case .tokenTooOld: (.invalidIdpResponse, 400, "The token was issued too long ago. Ask Apple for a new one.")
+    case .tokenTooOld:
+      (.invalidIdpResponse, 400, "The token was issued too long ago. Ask Apple for a new one.")
     case .tokenFromTheFuture: (.invalidIdpResponse, 400, "The token's time lies ahead of the server's clock.")
     case .claimInvalid: (.invalidIdpResponse, 400, "A claim of the token is missing or has the wrong type.")
 
@@ -152,8 +165,10 @@ extension FailureReason {
     case .sessionTokenExpired: (.tokenExpired, 400, "The session token has expired. Refresh it and repeat.")
     case .sessionEnded: (.tokenExpired, 400, "The session is over. Sign in again.")
     case .sessionRevoked: (.tokenExpired, 400, "The session was revoked. Sign in again.")
-    case .refreshTokenReused: (.tokenExpired, 400, "An old refresh token came back, so the session ends. Sign in again.")
-    case .refreshTokenUnknown: (.tokenExpired, 400, "No key of this server made the refresh token. Sign in again.")
+    case .refreshTokenReused:
+      (.tokenExpired, 400, "An old refresh token came back, so the session ends. Sign in again.")
+    case .refreshTokenUnknown:
+      (.tokenExpired, 400, "No key of this server made the refresh token. Sign in again.")
     case .sessionIdle: (.tokenExpired, 400, "The session was not used for too long. Sign in again.")
     case .sessionOverAge: (.tokenExpired, 400, "The session has reached its greatest age. Sign in again.")
     case .invalidRefreshToken: (.invalidRefreshToken, 400, "This is no refresh token.")
@@ -162,11 +177,15 @@ extension FailureReason {
 
     case .userDisabled: (.userDisabled, 400, "The account was disabled by an administrator.")
     case .userNotFound: (.userNotFound, 400, "The account does not exist any more.")
-    case .emailNotFound: (.emailNotFound, 400, "Nobody has signed in with this identity, and autoCreate is false.")
+    case .emailNotFound:
+      (.emailNotFound, 400, "Nobody has signed in with this identity, and autoCreate is false.")
     case .federatedUserIDAlreadyLinked:
       (.federatedUserIDAlreadyLinked, 400, "The Apple identity belongs to an account already.")
     case .credentialTooOldLoginAgain:
-      (.credentialTooOldLoginAgain, 400, "The last sign-in is too long ago for this. Sign in again, then repeat.")
+      (
+        .credentialTooOldLoginAgain, 400,
+        "The last sign-in is too long ago for this. Sign in again, then repeat."
+      )
     case .operationNotAllowed: (.operationNotAllowed, 400, "The account has another Apple identity already.")
     case .invalidProviderID: (.invalidProviderID, 400, "providerId must be apple.com.")
 
@@ -179,17 +198,21 @@ extension FailureReason {
     case .fieldType: (.invalidArgument, 400, "A field has the wrong type.")
     case .fieldTooLong: (.invalidArgument, 400, "A field is too long.")
     case .bodyTooLarge: (.invalidArgument, 413, "The body is too large.")
-    case .mediaTypeNotSupported: (.invalidArgument, 415, "Send the body in a media type that this route takes, in UTF-8.")
+    case .mediaTypeNotSupported:
+      (.invalidArgument, 415, "Send the body in a media type that this route takes, in UTF-8.")
     case .notFound: (.invalidArgument, 404, "There is no such route.")
     case .methodNotAllowed: (.invalidArgument, 405, "The route does not take this method.")
     case .apiKeyMissing: (.permissionDenied, 403, "Send an API key as ?key= or X-API-Key.")
     case .apiKeyInvalid: (.permissionDenied, 403, "The API key is not one of this server's.")
 
-    case .appleKeysUnavailable: (.unavailable, 503, "Apple's keys cannot be fetched now. Send the same request again.")
-    case .storageUnavailable: (.unavailable, 503, "The database does not answer now. Send the same request again.")
+    case .appleKeysUnavailable:
+      (.unavailable, 503, "Apple's keys cannot be fetched now. Send the same request again.")
+    case .storageUnavailable:
+      (.unavailable, 503, "The database does not answer now. Send the same request again.")
     case .signingKeyUnavailable: (.unavailable, 503, "No signing key is ready. Send the same request again.")
     case .deadlineExceeded: (.unavailable, 503, "The answer took too long. Send the same request again.")
-    case .overloaded: (.unavailable, 503, "More requests wait than can be served. Send the same request again.")
+    case .overloaded:
+      (.unavailable, 503, "More requests wait than can be served. Send the same request again.")
     case .shuttingDown: (.unavailable, 503, "The server is stopping. Send the same request again.")
     case .internal: (.internal, 500, "Something is broken in the server; the request id finds it in the log.")
     }

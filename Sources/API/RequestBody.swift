@@ -50,10 +50,14 @@ extension Request {
   /// The media type in lower case; nil when there is none, two, or a charset other than UTF-8: text that is
   /// read as something else than it says is how two readers come to differ.
   private var mediaType: String? {
-    guard headers.count(of: "Content-Type") == 1, let value = headers.first("Content-Type") else { return nil }
+    guard headers.count(of: "Content-Type") == 1, let value = headers.first("Content-Type") else {
+      return nil
+    }
     let parts = value.split(separator: ";", omittingEmptySubsequences: false).map { part in
       String(
-        decoding: part.utf8.filter { $0 != 0x20 && $0 != 0x09 }.map { (0x41...0x5A).contains($0) ? $0 + 0x20 : $0 },
+        decoding: part.utf8.filter { $0 != 0x20 && $0 != 0x09 }.map {
+          (0x41...0x5A).contains($0) ? $0 + 0x20 : $0
+        },
         as: UTF8.self)
     }
     for parameter in parts.dropFirst() where parameter.hasPrefix("charset=") {

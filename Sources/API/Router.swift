@@ -79,7 +79,8 @@ package struct Router: Sendable {
       let requestID = hexText(entropy.bytes(16))
       var response = failure.response(requestID: requestID, retryAfter: retryAfter)
       response.headers.append("X-Request-Id", requestID)
-      logLine(route: "none", status: response.status, reason: failure.reason, requestID: requestID, request: nil)
+      logLine(
+        route: "none", status: response.status, reason: failure.reason, requestID: requestID, request: nil)
       return response
     }
     let call = Call(request: request, requestID: requestID(of: request))

@@ -104,7 +104,9 @@ package struct KeyCache: Sendable {
 
   /// A set is refreshed when it is no longer fresh; after failures the attempts grow apart to the cool-down.
   private func isDue(at now: SteadyTime) -> Bool {
-    if let fetchedAt, now.milliseconds(since: fetchedAt) < policy.freshFor, !lastAttemptFailed { return false }
+    if let fetchedAt, now.milliseconds(since: fetchedAt) < policy.freshFor, !lastAttemptFailed {
+      return false
+    }
     guard let attemptedAt else { return true }
     guard lastAttemptFailed else { return true }
     let pause = min(policy.retryAfter << Int64(min(failuresInARow - 1, 10)), policy.coolDown)

@@ -52,7 +52,9 @@ private func readAll(_ descriptor: Int32) -> [UInt8]? {
 package func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
   var written = 0
   while written < bytes.count {
-    let count = unsafe bytes[written...].withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
+    let count = unsafe bytes[written...].withUnsafeBytes {
+      unsafe write(descriptor, $0.baseAddress, $0.count)
+    }
     if count < 0 {
       guard errno == EINTR else { return false }
       continue

@@ -105,7 +105,8 @@ private final class RouterSlot: Sendable {
 
 private func listen(_ settings: Settings, _ slot: RouterSlot) throws(StartFault) -> HTTPListener {
   let configuration = ListenerConfiguration(
-    host: settings.listen.host, port: settings.listen.port, threads: settings.threads, connectionLimit: 20_000,
+    host: settings.listen.host, port: settings.listen.port, threads: settings.threads,
+    connectionLimit: 20_000,
     bodyLimit: Limits.bodyBytes, connectionMemoryLimit: 32 * 1024, idleSeconds: 30, deadline: .seconds(15),
     maxRequestsInFlight: 4096)
   do {

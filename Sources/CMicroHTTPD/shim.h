@@ -7,8 +7,6 @@
 
 /* What MHD_start_daemon is told. The callbacks get `context`, which must outlive the daemon. */
 struct cmicrohttpd_settings {
-  int listen_socket;
-  unsigned int threads;
   unsigned int connection_limit;
   unsigned int idle_seconds;
   size_t connection_memory_limit;
@@ -33,10 +31,8 @@ static inline size_t cmicrohttpd_keep_escapes(void *context, struct MHD_Connecti
    missing Host, that are made in Swift anyway, and its own refusal of the latter sends its head twice. */
 static inline struct MHD_Daemon *cmicrohttpd_start_daemon(const struct cmicrohttpd_settings *settings) {
   return MHD_start_daemon(
-      MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
+      MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL,
       settings->access, settings->context,
-      MHD_OPTION_LISTEN_SOCKET, (MHD_socket) settings->listen_socket,
-      MHD_OPTION_THREAD_POOL_SIZE, settings->threads > 1 ? settings->threads : 0u,
       MHD_OPTION_CONNECTION_LIMIT, settings->connection_limit,
       MHD_OPTION_CONNECTION_TIMEOUT, settings->idle_seconds,
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, settings->connection_memory_limit,

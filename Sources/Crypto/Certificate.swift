@@ -15,11 +15,13 @@ extension PrivateKey {
     guard let certificate = unsafe X509_new() else { throw CryptoError("make certificate") }
     defer { unsafe X509_free(certificate) }
     let subject = unsafe X509_get_subject_name(certificate)
-    let filled = unsafe X509_set_version(certificate, 2) == 1
+    let filled =
+      unsafe X509_set_version(certificate, 2) == 1
       && setSerial(serial, of: certificate)
       && ASN1_TIME_set(X509_getm_notBefore(certificate), time_t(notBefore.seconds)) != nil
       && ASN1_TIME_set(X509_getm_notAfter(certificate), time_t(notAfter.seconds)) != nil
-      && X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_UTF8, Array(name.utf8), Int32(name.utf8.count), -1, 0)
+      && X509_NAME_add_entry_by_txt(
+        subject, "CN", MBSTRING_UTF8, Array(name.utf8), Int32(name.utf8.count), -1, 0)
         == 1
       && X509_set_issuer_name(certificate, subject) == 1
       && X509_set_pubkey(certificate, handle.raw) == 1

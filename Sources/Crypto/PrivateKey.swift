@@ -37,7 +37,9 @@ package final class PrivateKey: Sendable {
   /// A key from PEM text, as in a `.p8` file; refused like PKCS#8 DER, and when it is encrypted.
   package convenience init(pem: Secret<[UInt8]>) throws(CryptoError) {
     let text = pem.reveal()
-    guard let bio = unsafe BIO_new_mem_buf(text, Int32(text.count)) else { throw CryptoError("read private key") }
+    guard let bio = unsafe BIO_new_mem_buf(text, Int32(text.count)) else {
+      throw CryptoError("read private key")
+    }
     defer { unsafe BIO_free(bio) }
     guard let parsed = unsafe PEM_read_bio_PrivateKey(bio, nil, refusePassphrase, nil) else {
       throw CryptoError("read private key")

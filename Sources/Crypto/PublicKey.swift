@@ -114,7 +114,8 @@ private func makeKey(_ type: String, _ push: (OpaquePointer) -> Bool) -> KeyHand
 /// (Nemec et al., "The Return of Coppersmith's Attack", CCS 2017, §4).
 private func isWeakROCAModulus(_ n: [UInt8]) -> Bool {
   let primes: [UInt32] = [
-    3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103, 107,
+    3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103,
+    107,
     109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167,
   ]
   return primes.allSatisfy { prime in

@@ -6,12 +6,25 @@ package struct EmailAddress: Hashable, Sendable {
   package let text: String
 
   package init?(_ text: String) {
-    let bytes = Array(text.utf8)
-    let forbidden = Set("\"\\<>()[],;: ".utf8)
-    guard bytes.count <= Limits.emailBytes, bytes.count(where: { $0 == UInt8(ascii: "@") }) == 1,
-      bytes.first != UInt8(ascii: "@"), bytes.last != UInt8(ascii: "@"),
-      bytes.allSatisfy({ $0 > 0x20 && $0 != 0x7F && !forbidden.contains($0) }),
-      !text.unicodeScalars.contains(where: { $0.properties.isWhitespace || (0x80...0x9F).contains($0.value) })
+    var signs = 0
+    var isASCII = true
+    for byte in text.utf8 {
+      switch byte {
+      case 0...0x20, 0x7F: return nil
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "("),
+        UInt8(ascii: ")"), UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: ","), UInt8(ascii: ";"),
+        UInt8(ascii: ":"):
+        return nil
+      case UInt8(ascii: "@"): signs += 1
+      case 0x80...: isASCII = false
+      default: break
+      }
+    }
+    let isSpaceOrControl: (Unicode.Scalar) -> Bool = {
+      $0.properties.isWhitespace || (0x80...0x9F).contains($0.value)
+    }
+    guard text.utf8.count <= Limits.emailBytes, signs == 1, text.utf8.first != UInt8(ascii: "@"),
+      text.utf8.last != UInt8(ascii: "@"), isASCII || !text.unicodeScalars.contains(where: isSpaceOrControl)
     else { return nil }
     self.text = text
   }

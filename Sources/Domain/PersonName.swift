@@ -49,24 +49,46 @@ package struct PersonName: Sendable, Equatable {
   }
 }
 
+/// One part of a name, cleaned.
+package func cleanedText(_ text: String) -> String? {
+  cleanedText(text, characters: Limits.nameCharacters, bytes: Limits.nameBytes)
+}
+
 /// One line of text as a person may have typed it: NFC, without controls and bidirectional overrides, trimmed,
-/// cut at a grapheme edge; nil when nothing in it can be seen.
+/// cut at a grapheme edge; nil when nothing in it can be seen. What is clean stays as it is, byte for byte: a
+/// stored text is read back through here.
 ///
 /// ZWJ and ZWNJ stay: emoji and Persian and Indic names need them.
-package func cleanedText(_ text: String) -> String? {
-  // Unwanted scalars go before normalisation: what they kept apart may belong together.
+package func cleanedText(_ text: String, characters: Int, bytes: Int) -> String? {
+  // Most texts are clean already, and each is looked at again whenever its row is read.
+  if isPlain(text), text.utf8.count <= min(characters, bytes) { return text }
   var wanted = String.UnicodeScalarView()
-  wanted.append(contentsOf: text.unicodeScalars.lazy.filter { !isUnwanted($0) })
+  for scalar in text.unicodeScalars where !isUnwanted(scalar) { wanted.append(scalar) }
+  // Composed after the unwanted are gone: they may have stood between a letter and its accent.
   var composed = String.UnicodeScalarView()
   for scalar in String(wanted)._nfc { composed.append(scalar) }
-  let start = String(String.UnicodeScalarView(composed.drop { $0.properties.isWhitespace }))
-  guard let cut = prefix(of: start, characters: Limits.nameCharacters, bytes: Limits.nameBytes) else { return nil }
-  // The end is trimmed after the cut, which may have laid a space bare.
-  let end = cut.unicodeScalars.reversed().drop { $0.properties.isWhitespace }.reversed()
-  let kept = String(String.UnicodeScalarView(end))
+  let line = trimmed(String(composed))
+  guard let cut = prefix(of: line, characters: characters, bytes: bytes) else { return nil }
+  // Once more: the cut may have left a space at the end.
+  let kept = trimmed(cut)
+  guard kept.unicodeScalars.contains(where: isVisible) else { return nil }
   // Templates over missing parts leave these words; no person's name is written so.
-  guard kept != "undefined", kept != "null", kept.unicodeScalars.contains(where: isVisible) else { return nil }
-  return kept
+  return kept == "undefined" || kept == "null" ? nil : kept
+}
+
+/// Whether a text is printable ASCII with something else than spaces at both ends, and no template's word.
+private func isPlain(_ text: String) -> Bool {
+  guard let first = text.utf8.first, let last = text.utf8.last, first != 0x20, last != 0x20 else {
+    return false
+  }
+  return text.utf8.allSatisfy { (0x20...0x7E).contains($0) } && text != "undefined" && text != "null"
+}
+
+private func trimmed(_ text: String) -> String {
+  let isSpace: (Unicode.Scalar) -> Bool = { $0.properties.isWhitespace }
+  let rest = text.unicodeScalars.drop(while: isSpace)
+  let end = rest.lastIndex { !isSpace($0) }.map { rest.index(after: $0) } ?? rest.startIndex
+  return String(String.UnicodeScalarView(rest[..<end]))
 }
 
 /// The longest beginning of whole grapheme clusters within both limits; nil when not even one fits.

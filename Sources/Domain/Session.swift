@@ -15,7 +15,7 @@ package struct Device: Sendable, Equatable {
   package var isEmpty: Bool { name == nil && model == nil && os == nil && appVersion == nil }
 
   private static func cleaned(_ text: String) -> String? {
-    cleanedText(text).flatMap { prefix(of: $0, characters: Limits.deviceBytes, bytes: Limits.deviceBytes) }
+    cleanedText(text, characters: Limits.deviceBytes, bytes: Limits.deviceBytes)
   }
 }
 

@@ -61,6 +61,7 @@ func accessed(
   if case .head = reception.stage {
     reception.isCounted = true
     core.begun.add(1, ordering: .relaxed)
+    core.total.add(1, ordering: .relaxed)
     let head = unsafe readHead(reception.target, connection, url, method, version)
     let peer = unsafe cmicrohttpd_get_client_address(connection).flatMap { unsafe peerAddress($0) }
     step = reception.begin(head, peer: peer, core)

@@ -1,40 +1,66 @@
 internal import CMicroHTTPD
 internal import Glibc
 
-/// The library's running threads and the socket they accept from; dropping it stops both.
+/// The threads of a listener: one that accepts, and the library's, which serve. Dropping it ends them all.
 ///
-/// Stopping joins the threads. No connection may be asleep by then: the library aborts or leaks.
+/// The library is given no listening socket: taking one back from running threads (`MHD_quiesce_daemon`) races
+/// in 0.9.75, and the loser aborts the process. Accepting here also spreads connections evenly, over one
+/// daemon of one thread each; the library's own pool leaves that to chance.
+///
+/// Dropping joins threads. No connection may be asleep by then: the library aborts or leaks.
 @safe struct Daemon: ~Copyable {
-  private let raw: OpaquePointer
   private let socket: ListeningSocket
+  private let servers: [OpaquePointer]
+  private let accepting: pthread_t
 
   /// Starts the threads. The core must stay alive until the daemon is gone.
   init(accepting socket: consuming ListeningSocket, for core: ListenerCore) throws(HTTPListenerError) {
-    var settings = unsafe cmicrohttpd_settings()
-    unsafe settings.listen_socket = socket.descriptor
-    unsafe settings.threads = UInt32(core.configuration.threads)
-    unsafe settings.connection_limit = UInt32(core.configuration.connectionLimit)
-    unsafe settings.idle_seconds = UInt32(core.configuration.idleSeconds)
-    unsafe settings.connection_memory_limit = core.configuration.connectionMemoryLimit
-    unsafe settings.context = Unmanaged.passUnretained(core).toOpaque()
-    unsafe settings.access = accessed
-    unsafe settings.target = targetArrived
-    unsafe settings.completed = requestCompleted
-    unsafe settings.connection_changed = connectionChanged
-    guard let started = unsafe cmicrohttpd_start_daemon(&settings) else { throw .startFailed }
+    let started = unsafe startServers(for: core)
+    let acceptor = unsafe Acceptor(
+      descriptor: socket.descriptor, servers: started, core: core)
+    guard unsafe started.count == core.configuration.threads, let thread = acceptor.start() else {
+      unsafe stopServers(started)
+      throw .startFailed
+    }
     self.socket = socket
-    unsafe raw = started
+    accepting = thread
+    unsafe servers = started
   }
 
-  /// Accepts no more connections. The descriptor stays open until the threads are gone, which may watch it yet.
-  borrowing func quiesce() {
-    _ = unsafe MHD_quiesce_daemon(raw)
+  /// Accepts no more connections.
+  borrowing func refuseNewcomers() {
     socket.refuseNewcomers()
   }
 
   deinit {
-    // Takes the listening socket from the library, which would close it as well as its owner.
-    _ = unsafe MHD_quiesce_daemon(raw)
-    unsafe MHD_stop_daemon(raw)
+    socket.refuseNewcomers()
+    // A server that stops must not be given connections.
+    pthread_join(accepting, nil)
+    unsafe stopServers(servers)
   }
+}
+
+/// Starts as many servers as the configuration says, or fewer when one fails.
+private func startServers(for core: ListenerCore) -> [OpaquePointer] {
+  var settings = unsafe cmicrohttpd_settings()
+  // The acceptor keeps the limit over all servers; one of them may have all connections.
+  unsafe settings.connection_limit = UInt32(core.configuration.connectionLimit)
+  unsafe settings.idle_seconds = UInt32(core.configuration.idleSeconds)
+  unsafe settings.connection_memory_limit = core.configuration.connectionMemoryLimit
+  unsafe settings.context = Unmanaged.passUnretained(core).toOpaque()
+  unsafe settings.access = accessed
+  unsafe settings.target = targetArrived
+  unsafe settings.completed = requestCompleted
+  unsafe settings.connection_changed = connectionChanged
+  var servers: [OpaquePointer] = unsafe []
+  for _ in 0..<core.configuration.threads {
+    guard let server = unsafe cmicrohttpd_start_daemon(&settings) else { break }
+    unsafe servers.append(server)
+  }
+  return unsafe servers
+}
+
+/// Joins the servers' threads and closes their connections.
+private func stopServers(_ servers: [OpaquePointer]) {
+  for index in unsafe servers.indices { unsafe MHD_stop_daemon(servers[index]) }
 }

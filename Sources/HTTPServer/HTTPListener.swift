@@ -50,6 +50,9 @@ package final class HTTPListener: Sendable {
   /// Open connections, idle ones too.
   package var openConnections: Int { core.connections.load(ordering: .relaxed) }
 
+  /// Requests whose heads have come, since the start; never goes down.
+  package var requestsBegun: Int { core.total.load(ordering: .relaxed) }
+
   /// Stops: turns newcomers away, answers what has begun and what still comes on open connections, closing
   /// each, and returns when the threads are gone.
   ///
@@ -57,7 +60,7 @@ package final class HTTPListener: Sendable {
   ///   with ``ListenerRefusal/shuttingDown``, and half-sent requests are cut. A cancelled stop has no patience.
   package func stop(within patience: Duration) async {
     core.isDraining.store(true, ordering: .relaxed)
-    daemon.withLock { $0?.quiesce() }
+    daemon.withLock { $0?.refuseNewcomers() }
     await waitUntilIdle(since: Self.lull, for: patience)
     wakeAll()
     // The refusals must be written before the threads end.
@@ -77,16 +80,16 @@ package final class HTTPListener: Sendable {
   /// Waits until no request is being answered and either no connection is open or none sent one for a while.
   private func waitUntilIdle(since lull: Duration, for patience: Duration) async {
     let end = ContinuousClock.now.advanced(by: patience)
-    var idleSince: ContinuousClock.Instant?
+    var lastChange = ContinuousClock.now
+    var total = requestsBegun
     while true {
       let now = ContinuousClock.now
-      if core.begun.load(ordering: .acquiring) > 0 {
-        idleSince = nil
-      } else if openConnections == 0 || now - (idleSince ?? now) >= lull {
-        return
-      } else if idleSince == nil {
-        idleSince = now
+      let isBusy = core.begun.load(ordering: .acquiring) > 0
+      if isBusy || requestsBegun != total {
+        lastChange = now
+        total = requestsBegun
       }
+      if !isBusy, openConnections == 0 || now - lastChange >= lull { return }
       guard now < end else { return }
       do { try await Task.sleep(for: .milliseconds(2)) } catch { return }
     }

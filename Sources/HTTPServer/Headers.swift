@@ -2,9 +2,12 @@
 package struct Headers: Sendable, Equatable, ExpressibleByDictionaryLiteral {
   /// One field line. Of a request, the value has no white space at its ends and is valid UTF-8.
   package struct Field: Sendable, Equatable {
+    /// As sent, upper and lower case kept.
     package let name: String
+    /// What stands after the colon.
     package let value: String
 
+    /// Checks nothing; ``isWellFormed`` does.
     package init(name: String, value: String) {
       self.name = name
       self.value = value
@@ -20,10 +23,12 @@ package struct Headers: Sendable, Equatable, ExpressibleByDictionaryLiteral {
   /// All fields, in order.
   package private(set) var fields: [Field]
 
+  /// Keeps the fields in the order given.
   package init(_ fields: [Field] = []) {
     self.fields = fields
   }
 
+  /// Keeps the order of the literal, and a name that stands in it twice.
   package init(dictionaryLiteral elements: (String, String)...) {
     fields = elements.map { Field(name: $0.0, value: $0.1) }
   }

@@ -6,7 +6,8 @@ package struct ListenerConfiguration: Sendable, Equatable {
   package var port: UInt16
   /// Threads that read, parse, answer what does not wait, and write.
   package var threads: Int
-  /// Connections at a time, over all threads; newcomers beyond it wait in the backlog.
+  /// Connections at a time, over all threads; newcomers beyond it wait in the backlog, save a few of a
+  /// burst.
   package var connectionLimit: Int
   /// Bytes of a request's body.
   package var bodyLimit: Int
@@ -19,6 +20,7 @@ package struct ListenerConfiguration: Sendable, Equatable {
   /// Requests that responders work on at a time; one more is refused as overloaded.
   package var maxRequestsInFlight: Int
 
+  /// Checks nothing; starting a listener does.
   package init(
     host: String, port: UInt16, threads: Int, connectionLimit: Int, bodyLimit: Int,
     connectionMemoryLimit: Int, idleSeconds: Int, deadline: Duration, maxRequestsInFlight: Int

@@ -13,6 +13,8 @@ final class ListenerCore: Sendable {
   let connections = Atomic<Int>(0)
   /// Requests between a complete head and the last byte of the answer: what a graceful stop waits for.
   let begun = Atomic<Int>(0)
+  /// Requests ever begun; a stop tells from it whether clients have fallen silent.
+  let total = Atomic<Int>(0)
   /// Responders at work. One that a deadline overtook counts until it returns, so that responders which hang
   /// lead to refusals instead of ever more memory.
   let responding = Atomic<Int>(0)

@@ -1,3 +1,5 @@
+// Some of the C library's socket types reach Swift through whichever module included them first: both are imported.
+internal import CMicroHTTPD
 internal import Glibc
 
 /// A bound, listening TCP socket; closing is dropping it.
@@ -20,7 +22,7 @@ struct ListeningSocket: ~Copyable {
 
   deinit { close(descriptor) }
 
-  /// Turns newcomers away while the descriptor stays valid for threads that may still watch it.
+  /// Turns newcomers away, and wakes the thread that waits for one; the descriptor stays valid for it.
   borrowing func refuseNewcomers() {
     shutdown(descriptor, Int32(SHUT_RDWR))
   }
@@ -48,7 +50,7 @@ private func openListeningSocket(host: String, port: UInt16) throws(HTTPListener
 
 /// A listening socket at one address, or -1 with `errno` set.
 private func listen(at address: addrinfo) -> Int32 {
-  let type = unsafe address.ai_socktype | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+  let type = unsafe address.ai_socktype | Int32(SOCK_CLOEXEC.rawValue)
   let descriptor = unsafe socket(address.ai_family, type, address.ai_protocol)
   guard descriptor >= 0 else { return -1 }
   set(SO_REUSEADDR, of: SOL_SOCKET, to: 1, on: descriptor)

@@ -8,6 +8,7 @@ package struct PeerAddress: Hashable, Sendable, CustomStringConvertible {
   private let low: UInt64
   /// Whether `bytes` has 4 members; else it has 16.
   package let isIPv4: Bool
+  /// The client's own port, which changes with each connection.
   package let port: UInt16
 
   /// Nil unless there are 4 or 16 bytes.

@@ -2,12 +2,14 @@
 package struct Response: Sendable, Equatable {
   /// 200 to 599.
   package var status: Int
+  /// Fields of the framing in here are passed over, and so are empty values.
   package var headers: Headers
   /// Not sent to a HEAD request, nor with 204 and 304.
   package var body: [UInt8]
   /// Whether the connection ends after this answer.
   package var closesConnection: Bool
 
+  /// Checks nothing; what cannot be sent becomes an empty 500 when it is.
   package init(
     status: Int, headers: Headers = Headers(), body: [UInt8] = [], closesConnection: Bool = false
   ) {

@@ -109,7 +109,8 @@ package struct TokenPreview: Sendable {
   package let claims: [UInt8]?
 
   package init(of token: some Collection<UInt8>) {
-    let parts = token.prefix(Limits.tokenBytes + 1).count > Limits.tokenBytes
+    let parts =
+      token.prefix(Limits.tokenBytes + 1).count > Limits.tokenBytes
       ? [] : token.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     func object(_ index: Int) -> [UInt8]? {
       guard parts.count > index, let bytes = try? decodeBase64URL(parts[index]) else { return nil }

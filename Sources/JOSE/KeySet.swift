@@ -23,7 +23,9 @@ package struct KeySet: Sendable {
     var ambiguous: Set<KeyID> = []
     for case .object(let entry) in entries {
       guard let parsed = JSONWebKey(entry) else { continue }
-      if let known = keys[parsed.keyID], known.numbers != parsed.key.numbers { ambiguous.insert(parsed.keyID) }
+      if let known = keys[parsed.keyID], known.numbers != parsed.key.numbers {
+        ambiguous.insert(parsed.keyID)
+      }
       keys[parsed.keyID] = parsed.key
     }
     for keyID in ambiguous { keys[keyID] = nil }

@@ -108,7 +108,9 @@ extension Connection {
 func createPrivateFile(at path: String) throws(SQLiteOpenError) {
   let code = unsafe mknod(plainName(of: path), S_IFREG | S_IRUSR | S_IWUSR, 0)
   let number = errno
-  guard code == 0 || number == EEXIST else { throw .cannotOpen(detail: "cannot make the file (errno \(number))") }
+  guard code == 0 || number == EEXIST else {
+    throw .cannotOpen(detail: "cannot make the file (errno \(number))")
+  }
 }
 
 /// Whether there is something under that name.

@@ -3,15 +3,18 @@ internal import Threads
 
 /// A transaction that waits for its turn, and who waits for it.
 struct Transaction: Sendable {
+  /// Whether it needs the write lock.
+  let writes: Bool
   /// Runs the body; what it returns answers the caller, and may be called only after the commit.
   let run: @Sendable (inout SQLiteLedger) throws(StorageError) -> @Sendable () -> Void
   /// Answers the caller with an error. Of this and what `run` returned, one is called, once.
   let fail: @Sendable (StorageError) -> Void
 
   init<Outcome: Sendable>(
-    body: @escaping @Sendable (inout SQLiteLedger) throws(StorageError) -> Outcome,
+    body: @escaping @Sendable (inout SQLiteLedger) throws(StorageError) -> Outcome, writes: Bool,
     continuation: CheckedContinuation<Result<Outcome, StorageError>, Never>
   ) {
+    self.writes = writes
     run = { (ledger: inout SQLiteLedger) throws(StorageError) -> @Sendable () -> Void in
       let outcome = try body(&ledger)
       return { continuation.resume(returning: .success(outcome)) }
@@ -92,10 +95,14 @@ private enum GroupOutcome {
 extension SQLiteLedger {
   /// Runs transactions as one; afterwards none is open.
   fileprivate mutating func commit(_ group: ArraySlice<Transaction>) -> GroupOutcome {
+    undo()
     do throws(SQLiteError) {
-      try statements.begin.runPlainly()
+      if group.contains(where: \.writes) {
+        try statements.beginWriting.runPlainly()
+      } else {
+        try statements.beginReading.runPlainly()
+      }
     } catch {
-      undo()
       return .undone(error.storageError, .ofGroup)
     }
     var answers: [@Sendable () -> Void] = []
@@ -120,8 +127,7 @@ extension SQLiteLedger {
     return .committed(answers)
   }
 
-  /// Ends the transaction that is open, if one is. One that cannot be ended fails the next beginning, which
-  /// tries again.
+  /// Ends the transaction that is open, if one is. One that cannot be ended now is tried again before the next.
   private func undo() {
     guard statements.connection.isInTransaction else { return }
     do throws(SQLiteError) {

@@ -14,9 +14,12 @@ private func text(of resource: [UInt8]) -> String { String(decoding: resource, a
 
 /// Between which versions a schema was brought up to date; equal when there was nothing to do.
 package struct MigrationReport: Sendable, Equatable {
+  /// What was found; zero for an empty database.
   package let from: Int64
+  /// What is there now.
   package let to: Int64
 
+  /// Puts the two together.
   package init(from: Int64, to: Int64) {
     self.from = from
     self.to = to
@@ -57,7 +60,7 @@ extension Connection {
 
   private func apply(_ step: Migration) throws(SQLiteOpenError) {
     do throws(SQLiteError) {
-      try prepare(SQL.begin).runPlainly()
+      try prepare(SQL.beginWriting).runPlainly()
       if try number(Pragma.schemaVersion) < step.version { try execute(step.script) }
       try prepare(SQL.commit).runPlainly()
     } catch {

@@ -3,14 +3,14 @@
 /// Not Sendable: it goes to the writer's thread and stays there.
 final class PreparedStatements {
   let connection: Connection
-  let begin, commit, rollback: Statement
+  let beginWriting, beginReading, commit, rollback: Statement
 
   let accountByID, accountHoldingIdentity, accountsAfter: Statement
   let insertAccount, updateAccount, insertIdentity: Statement
 
   let session, insertSession, updateLivingSession, updateEndedSession: Statement
   let endSessionsOfAccount, sessionsOfAccount, sessionCounts: Statement
-  let sessionAgesAfter, deleteSession: Statement
+  let sessionAgesBetween, deleteSession: Statement
 
   let spentCredential, insertSpentCredential, credentialExpiriesBefore, deleteSpentCredential: Statement
 
@@ -21,7 +21,8 @@ final class PreparedStatements {
   var sweptSessionsUpTo: [UInt8]?
 
   init(on connection: consuming Connection) throws(SQLiteError) {
-    begin = try connection.prepare(SQL.begin)
+    beginWriting = try connection.prepare(SQL.beginWriting)
+    beginReading = try connection.prepare(SQL.beginReading)
     commit = try connection.prepare(SQL.commit)
     rollback = try connection.prepare(SQL.rollback)
 
@@ -39,7 +40,7 @@ final class PreparedStatements {
     endSessionsOfAccount = try connection.prepare(SessionSQL.endSessionsOfAccount)
     sessionsOfAccount = try connection.prepare(SessionSQL.sessionsOfAccount)
     sessionCounts = try connection.prepare(SessionSQL.sessionCounts)
-    sessionAgesAfter = try connection.prepare(SessionSQL.sessionAgesAfter)
+    sessionAgesBetween = try connection.prepare(SessionSQL.sessionAgesBetween)
     deleteSession = try connection.prepare(SessionSQL.deleteSession)
 
     spentCredential = try connection.prepare(CredentialSQL.spentCredential)

@@ -55,7 +55,9 @@ internal import Storage
     try required(kind.init(text()))
   }
 
-  mutating func optionalIdentifier<Name: Identifier>(as kind: Name.Type = Name.self) throws(StorageError) -> Name? {
+  mutating func optionalIdentifier<Name: Identifier>(as kind: Name.Type = Name.self) throws(StorageError)
+    -> Name?
+  {
     guard let text = try optionalText() else { return nil }
     return try required(kind.init(text))
   }

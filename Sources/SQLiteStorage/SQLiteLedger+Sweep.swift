@@ -35,34 +35,33 @@ extension SQLiteLedger {
 
   /// From where the last sweep stopped, and round to there again if the table is small.
   private func sweepSessions(_ rules: SweepRules) throws(StorageError) -> Int {
-    let budget = rowsSeen(for: rules.limit)
     let start = statements.sweptSessionsUpTo ?? []
-    var walk = SessionWalk()
-    try look(from: start, for: budget, rules, &walk)
-    if walk.seen < budget, !walk.isFull, !start.isEmpty {
-      try look(from: [], for: budget - walk.seen, rules, &walk)
-    }
-    // The next one begins at the front when this one came to the end of the table.
-    statements.sweptSessionsUpTo = walk.seen < budget && !walk.isFull ? nil : walk.last
-    for id in walk.over {
+    var walk = SessionWalk(budget: rowsSeen(for: rules.limit))
+    try look(from: start, to: lastSessionID, rules, &walk)
+    if !start.isEmpty { try look(from: [], to: start, rules, &walk) }
+    // Nothing is left to look at: the next one begins at the front.
+    statements.sweptSessionsUpTo = walk.isOver ? walk.last : nil
+    for id in walk.found {
       try statements.deleteSession.run { slots in slots.add(id) }
     }
-    return walk.over.count
+    return walk.found.count
   }
 
   private func look(
-    from start: [UInt8], for budget: Int64, _ rules: SweepRules, _ walk: inout SessionWalk
+    from start: [UInt8], to end: [UInt8], _ rules: SweepRules, _ walk: inout SessionWalk
   ) throws(StorageError) {
-    try statements.sessionAgesAfter.each { slots in
+    guard !walk.isOver else { return }
+    try statements.sessionAgesBetween.each { slots in
       slots.add(start)
-      slots.add(budget)
+      slots.add(end)
+      slots.add(walk.budget)
     } _: { (row: inout Row) throws(StorageError) in
+      guard !walk.isOver else { return }
       let id = try row.bytes()
-      guard !walk.isFull else { return }
-      walk.seen += 1
       walk.last = id
-      if try row.time() < rules.sessionsBefore { walk.over.append(id) }
-      walk.isFull = walk.over.count == rules.limit
+      walk.budget -= 1
+      if try row.time() < rules.sessionsBefore { walk.found.append(id) }
+      walk.isOver = walk.budget == 0 || walk.found.count == rules.limit
     }
   }
 
@@ -74,8 +73,16 @@ extension SQLiteLedger {
 
 /// How far a sweep of sessions has come.
 private struct SessionWalk {
-  var seen: Int64 = 0
+  /// Rows that may still be looked at.
+  var budget: Int64
   var last: [UInt8]?
-  var over: [[UInt8]] = []
-  var isFull = false
+  var found: [[UInt8]] = []
+  /// All were looked at that may be, or all found that may go.
+  var isOver = false
+
+  init(budget: Int64) {
+    self.budget = budget
+  }
 }
+
+private let lastSessionID = [UInt8](repeating: 0xFF, count: SessionID.byteCount)

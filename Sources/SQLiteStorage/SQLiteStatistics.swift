@@ -2,7 +2,9 @@ internal import Synchronization
 
 /// What the engine has done since it was opened; each number is right, all together may be of two moments.
 package struct SQLiteStatistics: Sendable, Equatable {
+  /// Groups that were begun.
   package let groups: Int
+  /// Transactions in them.
   package let transactions: Int
   /// Transactions of the last group.
   package let lastGroup: Int
@@ -13,6 +15,7 @@ package struct SQLiteStatistics: Sendable, Equatable {
   /// Transactions that wait now.
   package let waiting: Int
 
+  /// Puts the numbers together.
   package init(
     groups: Int, transactions: Int, lastGroup: Int, faults: Int, lastFaultCode: Int32, waiting: Int
   ) {

@@ -6,6 +6,7 @@
 // `Statement.swift`.
 //===------------------------------------------------------------------------===//
 
+package import Domain
 package import Storage
 internal import Synchronization
 internal import Threads
@@ -21,6 +22,7 @@ package struct SQLiteOptions: Sendable, Equatable {
   /// The most pages of 4 KiB the file may grow to; nil leaves that to the disk.
   package var pageLimit: Int64?
 
+  /// Sets everything; what is left out is as the service runs it.
   package init(
     busyMilliseconds: Int32 = 5000, waitingLimit: Int = 4096, groupLimit: Int = 256, pageLimit: Int64? = nil
   ) {
@@ -58,8 +60,14 @@ package final class SQLiteStorage: LedgerStorage {
   package func transact<Outcome: Sendable>(
     _ body: @escaping @Sendable (inout SQLiteLedger) throws(StorageError) -> Outcome
   ) async throws(StorageError) -> Outcome {
+    try await run(body, writes: true)
+  }
+
+  private func run<Outcome: Sendable>(
+    _ body: @escaping @Sendable (inout SQLiteLedger) throws(StorageError) -> Outcome, writes: Bool
+  ) async throws(StorageError) -> Outcome {
     let result: Result<Outcome, StorageError> = await withCheckedContinuation { continuation in
-      let transaction = Transaction(body: body, continuation: continuation)
+      let transaction = Transaction(body: body, writes: writes, continuation: continuation)
       guard !worker.submit(transaction) else { return }
       let isStopped = isStopped.load(ordering: .acquiring)
       continuation.resume(returning: .failure(isStopped ? .unavailable : .overloaded))
@@ -74,6 +82,32 @@ package final class SQLiteStorage: LedgerStorage {
 
   /// What the engine has done since it was opened.
   package var statistics: SQLiteStatistics { counters.snapshot(waiting: worker.waiting) }
+}
+
+// What only reads asks for no write lock: the command line may count a million sessions beside the service, and
+// a lock or a full disk is in no reader's way (sqlite.org/wal.html#concurrency).
+extension SQLiteStorage {
+  package func signingKeys() async throws(StorageError) -> SigningKeyBook {
+    try await run({ (book) throws(StorageError) in try book.signingKeys() }, writes: false)
+  }
+
+  package func account(_ id: AccountID) async throws(StorageError) -> Account? {
+    try await run({ (book) throws(StorageError) in try book.account(id) }, writes: false)
+  }
+
+  package func accounts(after cursor: AccountCursor?, limit: Int) async throws(StorageError) -> AccountPage {
+    let position = cursor?.position ?? 0
+    return try await run(
+      { (book) throws(StorageError) in try book.accounts(after: position, limit: limit) }, writes: false)
+  }
+
+  package func sessions(of account: AccountID) async throws(StorageError) -> [Session] {
+    try await run({ (book) throws(StorageError) in try book.sessions(of: account) }, writes: false)
+  }
+
+  package func sessionCounts() async throws(StorageError) -> [MasterKeyID: Int] {
+    try await run({ (book) throws(StorageError) in try book.sessionCounts() }, writes: false)
+  }
 }
 
 extension SQLiteStorage {

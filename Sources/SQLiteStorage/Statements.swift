@@ -4,9 +4,10 @@
 /// What is run once, or frames the rest.
 enum SQL {
   // The write lock from the start: a transaction that reads first and then wants to write could only be told
-  // SQLITE_BUSY_SNAPSHOT when another process has written meanwhile (sqlite.org/isolation.html). Without a
-  // write in it the lock costs no sync.
-  static let begin: StaticString = "BEGIN IMMEDIATE"
+  // SQLITE_BUSY_SNAPSHOT when another process has written meanwhile (sqlite.org/isolation.html). One that then
+  // writes nothing costs no sync.
+  static let beginWriting: StaticString = "BEGIN IMMEDIATE"
+  static let beginReading: StaticString = "BEGIN DEFERRED"
   static let commit: StaticString = "COMMIT"
   static let rollback: StaticString = "ROLLBACK"
 
@@ -122,8 +123,8 @@ enum SessionSQL {
     SELECT master_key, count(*) FROM sessions WHERE ended_at IS NULL GROUP BY master_key
     """
 
-  static let sessionAgesAfter: StaticString = """
-    SELECT id, coalesce(ended_at, rotated_at) FROM sessions WHERE id > ?1 ORDER BY id LIMIT ?2
+  static let sessionAgesBetween: StaticString = """
+    SELECT id, coalesce(ended_at, rotated_at) FROM sessions WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT ?3
     """
 
   static let deleteSession: StaticString = "DELETE FROM sessions WHERE id = ?1"

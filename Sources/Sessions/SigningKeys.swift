@@ -111,7 +111,8 @@ private func fromStorage<R>(
   }
 }
 
-private func opened(_ book: SigningKeyBook, with ring: MasterKeyRing) throws(SigningKeyError) -> SigningKeys? {
+private func opened(_ book: SigningKeyBook, with ring: MasterKeyRing) throws(SigningKeyError) -> SigningKeys?
+{
   book.keys.isEmpty ? nil : try SigningKeys(opening: book, with: ring)
 }
 
@@ -145,8 +146,10 @@ private func makeRecord(
   }
 }
 
-private func open(_ record: SigningKeyRecord, with ring: MasterKeyRing) throws(SigningKeyError) -> PrivateKey {
-  guard let bytes = ring[record.masterKey]?.seal.open(record.sealed, context: Array(record.id.text.utf8)) else {
+private func open(_ record: SigningKeyRecord, with ring: MasterKeyRing) throws(SigningKeyError) -> PrivateKey
+{
+  guard let bytes = ring[record.masterKey]?.seal.open(record.sealed, context: Array(record.id.text.utf8))
+  else {
     throw .sealedByAnotherKey(record.id)
   }
   do throws(CryptoError) {

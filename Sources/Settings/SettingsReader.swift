@@ -61,7 +61,8 @@ package func printedSettings(
 
 /// A URL without what stands between its user name and its host.
 private func withoutPassword(_ text: String) -> String {
-  guard let scheme = text.utf8.firstRange(of: "://".utf8), let at = text.utf8.lastIndex(of: UInt8(ascii: "@")),
+  guard let scheme = text.utf8.firstRange(of: "://".utf8),
+    let at = text.utf8.lastIndex(of: UInt8(ascii: "@")),
     let colon = text.utf8[scheme.upperBound..<at].firstIndex(of: UInt8(ascii: ":"))
   else { return text }
   return text[..<colon] + ":[redacted]" + text[at...]
@@ -84,7 +85,8 @@ private struct SettingsReader {
 
   mutating func number(_ name: String, _ range: ClosedRange<Int64>, default standard: Int64) -> Int64 {
     guard let text = text(name) else { return standard }
-    guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int64(text), range.contains(number)
+    guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int64(text),
+      range.contains(number)
     else {
       raw.fault(name, "must be a whole number from \(range.lowerBound) to \(range.upperBound)")
       return standard

@@ -81,8 +81,9 @@ package struct SignInIntent: Sendable {
   package let now: UnixTime
 
   package init(
-    identity: ProviderIdentity, profile: Profile, name: PersonName?, device: Device?, credential: CredentialKey,
-    credentialExpiresAt: UnixTime, challenge: CredentialKey?, objection: SignInObjection?, link: Link?,
+    identity: ProviderIdentity, profile: Profile, name: PersonName?, device: Device?,
+    credential: CredentialKey, credentialExpiresAt: UnixTime, challenge: CredentialKey?,
+    objection: SignInObjection?, link: Link?,
     createsAccount: Bool, newAccount: AccountID, newSession: SessionID, masterKey: MasterKeyID,
     retryWindow: Int64, now: UnixTime
   ) {
@@ -135,7 +136,9 @@ package enum SignInOutcome: Sendable, Equatable {
 ///
 /// In this order: a record of the credential (RFC 9700 §4.5: one use), objections, whose account it is, and then
 /// account, session and record together or not at all.
-package func decideSignIn(_ intent: SignInIntent, in ledger: inout some Ledger) throws(StorageError) -> SignInOutcome {
+package func decideSignIn(
+  _ intent: SignInIntent, in ledger: inout some Ledger
+) throws(StorageError) -> SignInOutcome {
   if let spent = try ledger.spentCredential(intent.credential) {
     return try repeatSignIn(intent, spent, in: &ledger)
   }
@@ -164,7 +167,8 @@ package func decideSignIn(_ intent: SignInIntent, in ledger: inout some Ledger) 
   guard intent.createsAccount else { return .unknownIdentity }
   let account = Account(
     id: intent.newAccount, createdAt: intent.now, lastSignInAt: intent.now, isDisabled: false,
-    profile: intent.profile, name: intent.name, identities: [intent.identity])
+    profile: intent.profile, name: intent.name,
+    identities: [intent.identity])
   try ledger.insert(account)
   try ledger.insert(intent.identity, of: account.id)
   return .signedIn(try openSession(intent, for: account, isNewUser: true, in: &ledger), isNewUser: true)
@@ -204,7 +208,8 @@ private func openSession(
 ) throws(StorageError) -> SessionGrant {
   let session = Session(
     id: intent.newSession, account: account.id, provider: intent.identity.provider, createdAt: intent.now,
-    device: intent.device, masterKey: intent.masterKey, rotatedAt: intent.now)
+    device: intent.device, masterKey: intent.masterKey,
+    rotatedAt: intent.now)
   try ledger.insert(session)
   for key in [intent.credential, intent.challenge].compactMap({ $0 }) {
     try ledger.insert(

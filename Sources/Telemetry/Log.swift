@@ -80,6 +80,21 @@ package final class Log: Sendable {
     await writer.stop()
   }
 
+  /// Does what ``stop()`` does, but waits no longer than `patience`: whoever reads the lines may have stopped
+  /// reading, and a program has to end all the same.
+  package func stop(within patience: Duration) async {
+    let (ends, end) = AsyncStream<Void>.makeStream()
+    Task.detached {
+      await self.stop()
+      end.finish()
+    }
+    Task.detached {
+      try? await Task.sleep(for: patience)
+      end.finish()
+    }
+    for await _ in ends {}
+  }
+
   /// Does what ``stop()`` does, blocking the calling thread: for a program's last steps.
   package func stopBlocking() {
     writer.stopBlocking()

@@ -213,7 +213,8 @@ private func nestsDeeper(than limit: Int, _ bytes: ContiguousArray<UInt8>) -> Bo
     let flags = Int(cjansson_compact())
     let length = unsafe json_dumpb(raw, nil, 0, flags)
     return unsafe [UInt8](unsafeUninitializedCapacity: length) { buffer, count in
-      count = unsafe UnsafeMutableRawPointer(buffer.baseAddress)
+      count =
+        unsafe UnsafeMutableRawPointer(buffer.baseAddress)
         .map { unsafe json_dumpb(raw, $0.assumingMemoryBound(to: CChar.self), length, flags) } ?? 0
     }
   }

@@ -4,7 +4,7 @@ internal import Wire
 
 /// `bramley config check` and `bramley config print`.
 func config(_ list: [String]) throws(CommandFault) -> Int32 {
-  let arguments = try Arguments(list, options: ["config"], switches: ["json"])
+  let arguments = try parse(list)
   switch arguments.words {
   case ["check"]: return checkConfig(arguments)
   case ["print"]: return printConfig(arguments)
@@ -17,7 +17,8 @@ private func checkConfig(_ arguments: Arguments) -> Int32 {
   var warnings: [String] = []
   do {
     warnings = try readSettings(
-      environment: processEnvironment(), file: arguments["config"], cores: availableCores(), contents: readFile
+      environment: processEnvironment(), file: arguments["config"], cores: availableCores(),
+      contents: readFile
     ).warnings
   } catch {
     faults = error.faults

@@ -3,6 +3,7 @@ internal import Domain
 internal import SQLiteStorage
 internal import Settings
 internal import Storage
+internal import Wire
 
 /// Runs a command's work on the database of the settings. A command is one more node: a service that runs
 /// meanwhile is not disturbed.

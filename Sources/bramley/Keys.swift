@@ -5,7 +5,7 @@ internal import Wire
 
 /// `bramley keys list`.
 func keys(_ list: [String]) async throws(CommandFault) -> Int32 {
-  let arguments = try Arguments(list, options: ["config"], switches: ["json"])
+  let arguments = try parse(list)
   guard arguments.words == ["list"] else { throw .usage("keys takes `list`") }
   return try await withDatabase(arguments) { _, storage throws(CommandFault) in
     let book = try await fromStorage { () throws(StorageError) in try await storage.signingKeys() }

@@ -5,7 +5,7 @@ internal import Wire
 
 /// `bramley migrate`, and with `--check` only the question whether it has something to do.
 func migrate(_ list: [String]) throws(CommandFault) -> Int32 {
-  let arguments = try Arguments(list, options: ["config"], switches: ["json", "check"])
+  let arguments = try parse(list, switches: ["json", "check"])
   guard arguments.words.isEmpty else { throw .usage("migrate takes no words") }
   let path = try loadSettings(arguments).databasePath
   do {

@@ -2,10 +2,11 @@ internal import Assembly
 internal import Domain
 internal import Settings
 internal import Telemetry
+internal import Wire
 
 /// `bramley serve`: runs until SIGTERM or SIGINT.
 func serve(_ list: [String]) async throws(CommandFault) -> Int32 {
-  let arguments = try Arguments(list, options: ["config"], switches: [])
+  let arguments = try parse(list, switches: [])
   guard arguments.words.isEmpty else { throw .usage("serve takes no words") }
   let settings = try loadSettings(arguments)
   let log: Log
@@ -22,10 +23,10 @@ func serve(_ list: [String]) async throws(CommandFault) -> Int32 {
     log.info("stopping", [])
     await service.stop()
     log.info("stopped", [])
-    await log.stop()
+    await log.stop(within: .seconds(1))
     return ExitStatus.done
   } catch {
-    await log.stop()
+    await log.stop(within: .seconds(1))
     throw CommandFault(status: error.exitStatus, message: error.sentence)
   }
 }
@@ -34,7 +35,8 @@ func serve(_ list: [String]) async throws(CommandFault) -> Int32 {
 func loadSettings(_ arguments: Arguments) throws(CommandFault) -> Settings {
   do {
     return try readSettings(
-      environment: processEnvironment(), file: arguments["config"], cores: availableCores(), contents: readFile)
+      environment: processEnvironment(), file: arguments["config"], cores: availableCores(),
+      contents: readFile)
   } catch {
     throw CommandFault(
       status: ExitStatus.configuration,

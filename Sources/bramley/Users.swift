@@ -4,7 +4,7 @@ internal import Wire
 
 /// `bramley users list` and `bramley users show ID`.
 func users(_ list: [String]) async throws(CommandFault) -> Int32 {
-  let arguments = try Arguments(list, options: ["config", "limit", "after"], switches: ["json"])
+  let arguments = try parse(list, options: ["config", "limit", "after"])
   switch arguments.words.first {
   case "list" where arguments.words.count == 1: return try await listUsers(arguments)
   case "show" where arguments.words.count == 2: return try await showUser(arguments)
@@ -13,8 +13,8 @@ func users(_ list: [String]) async throws(CommandFault) -> Int32 {
 }
 
 private func listUsers(_ arguments: Arguments) async throws(CommandFault) -> Int32 {
-  let limit = Int(try arguments.number("limit", 1...1000) ?? 100)
-  let cursor = try arguments.number("after", 0...(.max)).map { AccountCursor(position: $0) }
+  let limit = Int(try number("limit", of: arguments, 1...1000) ?? 100)
+  let cursor = try number("after", of: arguments, 0...(.max)).map { AccountCursor(position: $0) }
   return try await withDatabase(arguments) { _, storage throws(CommandFault) in
     let page = try await fromStorage { () throws(StorageError) in
       try await storage.accounts(after: cursor, limit: limit)

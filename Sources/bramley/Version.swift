@@ -3,7 +3,7 @@ internal import Wire
 
 /// `bramley version`.
 func version(_ list: [String]) throws(CommandFault) -> Int32 {
-  let arguments = try Arguments(list, options: [], switches: ["json"])
+  let arguments = try parse(list, options: [])
   guard arguments.words.isEmpty else { throw .usage("version takes no words") }
   if arguments.has("json") {
     var out = JSONWriter()

@@ -112,7 +112,7 @@ import Testing
     let device = Device(name: " a\u{0} ", model: "", os: String(repeating: "x", count: 200), appVersion: nil)
     #expect(device.name == "a")
     #expect(device.model == nil)
-    #expect(device.os == String(repeating: "x", count: 100))
+    #expect(device.os == String(repeating: "x", count: 128))
     #expect(Device(name: " ", model: nil, os: nil, appVersion: nil).isEmpty)
   }
 }

@@ -34,6 +34,68 @@ import Testing
     }
   }
 
+  @Test func `large bodies, split anywhere, leave the next head readable`() async throws {
+    try await withListener(.test { $0.bodyLimit = 1 << 20 }) { listener in
+      let port = listener.port
+      let lengths = try await onThread {
+        let client = try RawConnection(port)
+        let sizes = [1, 40_000, 7, 300_000, 0, 33_000, 2, 70_001]
+        var stream: [UInt8] = []
+        for (index, size) in sizes.enumerated() {
+          let field = String(repeating: "x", count: index * 997)
+          stream += "POST /a HTTP/1.1\r\nHost: a\r\nX-Long:\(field)y\r\nContent-Length: \(size)\r\n\r\n".utf8
+          stream += [UInt8](repeating: 0x62, count: size)
+        }
+        // Pieces of 1 to 4,999 bytes, so that heads and bodies break everywhere.
+        var (start, step) = (0, 1)
+        while start < stream.count {
+          client.send(stream[start..<min(start + step, stream.count)])
+          (start, step) = (start + step, step * 7 % 4999)
+        }
+        return try sizes.map { size in
+          let answer = try client.readAnswer()
+          return answer.status == 200 && answer.body.utf8.count == size
+        }
+      }
+      #expect(lengths.allSatisfy { $0 })
+    }
+  }
+
+  @Test func `an empty line before a request is passed over`() async throws {
+    try await withListener { listener in
+      let port = listener.port
+      let statuses = try await onThread {
+        let client = try RawConnection(port)
+        client.send("\r\n")
+        client.get("/")
+        let first = try client.readAnswer().status
+        client.send("\r\n")
+        client.get("/")
+        return [first, try client.readAnswer().status]
+      }
+      #expect(statuses == [200, 200])
+    }
+  }
+
+  @Test func `a connection beyond the limit waits until another ends`() async throws {
+    try await withListener(.test { ($0.connectionLimit, $0.threads) = (2, 2) }) { listener in
+      let port = listener.port
+      async let status = onThread {
+        var clients = try (0..<2).map { _ in try RawConnection(port) }
+        for client in clients {
+          client.get("/")
+          _ = try client.readAnswer()
+        }
+        let late = try RawConnection(port)
+        late.get("/")
+        clients = []
+        return try late.readAnswer().status
+      }
+      let answered = try await status
+      #expect(answered == 200)
+    }
+  }
+
   @Test func `a body of exactly the limit is taken`() async throws {
     let answer = try await answer { $0.post("/", String(repeating: "b", count: 1024)) }
     #expect(answer.status == 200)
@@ -144,10 +206,14 @@ import Testing
 
   @Test func `a half-sent body is never answered`() async throws {
     let seen = Record<String>()
-    try await withListener(respond: { request in
-      seen.append(request.path)
-      return await echo(request)
-    }) { listener in
+    // The library may notice a hang-up that came together with the last bytes only when the time is over.
+    try await withListener(
+      .test { $0.idleSeconds = 1 },
+      respond: { request in
+        seen.append(request.path)
+        return await echo(request)
+      }
+    ) { listener in
       let port = listener.port
       try await onThread {
         for _ in 0..<50 {

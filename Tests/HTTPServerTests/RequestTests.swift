@@ -122,13 +122,15 @@ import Testing
   @Test(arguments: [0, 99, 101, 600, -1])
   func `an impossible status becomes 500`(_ status: Int) async throws {
     #expect(
-      try await answer(to: "GET / HTTP/1.1\r\nHost: a\r\n\r\n") { _ in Response(status: status) }.status == 500)
+      try await answer(to: "GET / HTTP/1.1\r\nHost: a\r\n\r\n") { _ in Response(status: status) }.status
+        == 500)
   }
 
   @Test func `fields of the framing are the listener's own`() async throws {
     let answer = try await answer(to: "GET / HTTP/1.1\r\nHost: a\r\n\r\n") { _ in
       Response(
-        status: 200, headers: ["Content-Length": "99", "transfer-encoding": "chunked", "X-Tab": "a\tb", "X-Empty": ""],
+        status: 200,
+        headers: ["Content-Length": "99", "transfer-encoding": "chunked", "X-Tab": "a\tb", "X-Empty": ""],
         body: Array("hello".utf8))
     }
     #expect(answer.headers["content-length"] == "5")

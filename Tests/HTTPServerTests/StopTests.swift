@@ -137,7 +137,7 @@ import Testing
     await #expect(processExitsWith: .success) {
       func descriptors() -> Int { (0..<1024).count { fcntl(Int32($0), F_GETFD) != -1 } }
       var before = 0
-      for round in 0..<60 {
+      for round in 0..<110 {
         // The first rounds open what the runtime keeps.
         if round == 10 { before = descriptors() }
         let listener = try HTTPListener(.test(), refusal: refusalInTests, respond: echo)
@@ -149,8 +149,8 @@ import Testing
         }
         await listener.stop(within: .seconds(5))
       }
-      #expect(descriptors() == before)
-      exit(descriptors() == before ? EXIT_SUCCESS : EXIT_FAILURE)
+      // The runtime may open one or two more; a leak would be one a round.
+      exit(descriptors() < before + 10 ? EXIT_SUCCESS : EXIT_FAILURE)
     }
   }
 

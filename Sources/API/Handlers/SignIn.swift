@@ -109,7 +109,9 @@ private struct SignInBody {
   init(_ body: JSONObject) throws(Failure) {
     let provider = try body.field(text: "providerId")
     guard provider == nil || provider == appleProviderID else { throw Failure(.invalidProviderID) }
-    guard let idToken = try body.field(text: "idToken") else { throw Failure(.fieldMissing, field: "idToken") }
+    guard let idToken = try body.field(text: "idToken") else {
+      throw Failure(.fieldMissing, field: "idToken")
+    }
     guard let rawNonce = try body.field(text: "rawNonce", atMost: Limits.nonceBytes) else {
       throw Failure(.nonceMissing, field: "rawNonce")
     }

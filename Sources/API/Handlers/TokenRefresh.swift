@@ -14,7 +14,9 @@ struct TokenRefresh: Sendable {
 
   func respond(to call: Call) async throws(Failure) -> Response {
     let fields = try call.request.jsonOrFormBody()
-    guard try fields.text("grant_type", "grantType") == "refresh_token" else { throw Failure(.invalidGrantType) }
+    guard try fields.text("grant_type", "grantType") == "refresh_token" else {
+      throw Failure(.invalidGrantType)
+    }
     guard let token = try fields.text("refresh_token", "refreshToken") else {
       throw Failure(.missingRefreshToken)
     }

@@ -33,7 +33,8 @@ final class WellKnown: Sendable {
     return documents.withLock { documents in
       if let documents, documents.version == keys.version { return documents }
       let made = Documents(
-        version: keys.version, keySet: Document(keys.keySetJSON), certificates: Document(keys.certificatesJSON),
+        version: keys.version, keySet: Document(keys.keySetJSON),
+        certificates: Document(keys.certificatesJSON),
         discovery: Document(discoveryJSON(algorithms: keys.algorithms)))
       documents = made
       return made

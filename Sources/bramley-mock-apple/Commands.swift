@@ -1,0 +1,124 @@
+internal import Crypto
+internal import Domain
+internal import Glibc
+internal import HTTPServer
+internal import MockApple
+internal import Wire
+
+private let usage = """
+  A stand-in for Apple, for development and tests. Its keys are public: never let a real service believe them.
+
+  usage: bramley-mock-apple serve [--listen HOST:PORT]
+         bramley-mock-apple keys
+         bramley-mock-apple token --audience ID [--nonce-raw RAW | --nonce CLAIM] [--subject SUB] [--email ADDRESS]
+             [--issued-at SECONDS] [--expires-in SECONDS] [--key KID] [--claim NAME=JSON]… [--header NAME=JSON]…
+             [--payload TEXT] [--break-signature]
+
+  `--claim NAME=null` leaves a claim out. The mint over HTTP is POST /mint with the same words in camel case.
+  exit status: 0 done; 1 refused; 64 wrong usage; 69 the address cannot be had
+  """
+
+/// Runs the stand-in's command line.
+///
+/// - Returns: The exit status.
+func runMockApple(_ arguments: [String]) async -> Int32 {
+  guard let command = arguments.first, command != "--help", !arguments.contains("--help") else {
+    print(usage)
+    return arguments.isEmpty ? 64 : 0
+  }
+  let rest = Array(arguments.dropFirst())
+  do {
+    let apple = try MockApple(clock: systemClock)
+    switch command {
+    case "serve": return try await serve(rest, apple)
+    case "keys":
+      print(String(decoding: apple.keySetJSON, as: UTF8.self))
+      return 0
+    case "token": return try mintToken(rest, apple)
+    default: return complain(64, "there is no command `\(command)`; --help lists them")
+    }
+  } catch let error as ArgumentError {
+    return complain(64, error.message)
+  } catch {
+    return complain(69, "\(error)")
+  }
+}
+
+private let systemClock = WallClock {
+  var now = timespec()
+  unsafe clock_gettime(CLOCK_REALTIME, &now)
+  return UnixTime(Int64(now.tv_sec))
+}
+
+private func mintToken(_ list: [String], _ apple: MockApple) throws -> Int32 {
+  let arguments = try Arguments(
+    list,
+    options: [
+      "audience", "nonce-raw", "nonce", "subject", "email", "issued-at", "expires-in", "key", "payload",
+    ],
+    lists: ["claim", "header"], switches: ["break-signature"])
+  guard arguments.words.isEmpty else { throw ArgumentError(message: "token takes options only") }
+  var order = TokenOrder()
+  order.audience = arguments["audience"]
+  order.rawNonce = arguments["nonce-raw"]
+  order.nonce = arguments["nonce"]
+  if let subject = arguments["subject"] { order.subject = subject }
+  order.email = arguments["email"]
+  order.issuedAt = try arguments.number("issued-at", 0...(1 << 40))
+  if let lifetime = try arguments.number("expires-in", 0...(1 << 40)) { order.lifetime = lifetime }
+  order.keyName = arguments["key"]
+  order.payload = arguments["payload"]
+  order.breaksSignature = arguments.has("break-signature")
+  order.claims = try arguments.all("claim").map(member)
+  order.header = try arguments.all("header").map(member)
+  guard order.audience != nil || order.payload != nil || order.claims.contains(where: { $0.name == "aud" })
+  else {
+    throw ArgumentError(message: "token needs --audience")
+  }
+  guard let token = try apple.mint(order) else { return complain(1, "there is no key of that name") }
+  print(token)
+  return 0
+}
+
+/// `NAME=JSON`; what is no JSON is text.
+private func member(_ text: String) throws(ArgumentError) -> (name: String, value: JSONValue) {
+  let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+  guard parts.count == 2, !parts[0].isEmpty else {
+    throw ArgumentError(message: "`\(text)` is not NAME=JSON")
+  }
+  let wrapped = try? JSONObject(parsing: Array("{\"value\":\(parts[1])}".utf8))
+  return (parts[0], wrapped?["value"] ?? .text(parts[1]))
+}
+
+private func serve(_ list: [String], _ apple: MockApple) async throws -> Int32 {
+  let arguments = try Arguments(list, options: ["listen"], switches: [])
+  let address = arguments["listen"] ?? "127.0.0.1:9090"
+  guard let colon = address.lastIndex(of: ":"), let port = UInt16(address[address.index(after: colon)...])
+  else {
+    throw ArgumentError(message: "--listen takes HOST:PORT")
+  }
+  let listener = try HTTPListener(
+    ListenerConfiguration(
+      host: String(address[..<colon]), port: port, threads: 1, connectionLimit: 4096, bodyLimit: 1 << 20,
+      connectionMemoryLimit: 32 * 1024, idleSeconds: 60, deadline: .seconds(30), maxRequestsInFlight: 1024),
+    refusal: { _, _ in Response(status: 400, closesConnection: true) },
+    respond: { request in
+      // The name under which the caller reached it is the name that its links carry.
+      apple.respond(to: request, baseURL: "http://" + (request.headers.first("Host") ?? address))
+    })
+  var ready = JSONWriter()
+  ready.member("event", "ready")
+  ready.member("listen", listener.address)
+  print(String(decoding: ready.finish(), as: UTF8.self))
+  fflush(nil)
+  // Until a signal ends the process.
+  while (try? await Task.sleep(for: .seconds(3600))) != nil {}
+  withExtendedLifetime(listener) {}
+  return 0
+}
+
+private func complain(_ status: Int32, _ message: String) -> Int32 {
+  let line = Array("bramley-mock-apple: \(message)\n".utf8)
+  unsafe line.withUnsafeBytes { _ = unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
+  return status
+}

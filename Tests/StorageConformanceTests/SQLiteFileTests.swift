@@ -1,0 +1,131 @@
+import Domain
+import Foundation
+import SQLiteStorage
+import Storage
+import Testing
+
+/// Opening, migrating and closing the file.
+@Suite(.timeLimit(.minutes(2)))
+struct SQLiteFileTests {
+  let folder: Folder
+
+  init() throws { folder = try Folder() }
+
+  @Test func `what was answered is there after reopening`() async throws {
+    let first = try SQLiteStorage(path: folder.database)
+    let grant = try await Desk(storage: first).arrive(name: PersonName(givenName: "Alice")).grant
+    _ = try await first.replaceSigningKeys(expecting: 0, with: [RegisterTests.key("a", .active)])
+    await first.stop()
+    let second = try SQLiteStorage(path: folder.database)
+    #expect(try await second.account(grant.account.id) == grant.account)
+    #expect(try await second.session(grant.session.id) == grant.session)
+    #expect(try await second.spentCredential(.numbered(1)) != nil)
+    #expect(try await second.signingKeys().version == 1)
+    await second.stop()
+  }
+
+  @Test func `what was answered is on the file at once`() async throws {
+    let storage = try SQLiteStorage(path: folder.database)
+    let raw = try RawDatabase(folder.database)
+    for number in 1...20 {
+      try await Desk(storage: storage, seed: UInt64(number)).arrive("s\(number)", credential: number)
+      #expect(try raw.text("SELECT count(*) FROM sessions") == "\(number)")
+    }
+    await storage.stop()
+  }
+
+  @Test func `stopping leaves one file without a log`() async throws {
+    let storage = try SQLiteStorage(path: folder.database)
+    try await Desk(storage: storage).arrive()
+    await storage.stop()
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["bramley.db"])
+  }
+
+  @Test func `the file and its companions are for their owner only`() async throws {
+    let storage = try SQLiteStorage(path: folder.database)
+    try await storage.probe()
+    for suffix in ["", "-wal", "-shm"] {
+      let attributes = try FileManager.default.attributesOfItem(atPath: folder.database + suffix)
+      #expect(attributes[.posixPermissions] as? Int == 0o600)
+    }
+    await storage.stop()
+  }
+
+  @Test func `the connection is durable and strict`() async throws {
+    let storage = try SQLiteStorage(path: folder.database)
+    let raw = try RawDatabase(folder.database)
+    #expect(try raw.text("PRAGMA journal_mode") == "wal")
+    #expect(
+      try raw.text("SELECT count(*) FROM pragma_table_list WHERE strict = 0 AND name NOT LIKE 'sqlite_%'")
+        == "0")
+    #expect(try raw.text("PRAGMA integrity_check") == "ok")
+    await storage.stop()
+  }
+
+  @Test func `migrating tells from where to where and is done once`() throws {
+    #expect(try SQLiteStorage.schemaVersion(path: folder.database) == 0)
+    #expect(!FileManager.default.fileExists(atPath: folder.database))
+    let known = SQLiteStorage.knownSchemaVersion
+    #expect(try SQLiteStorage.migrate(path: folder.database) == MigrationReport(from: 0, to: known))
+    #expect(try SQLiteStorage.migrate(path: folder.database) == MigrationReport(from: known, to: known))
+    #expect(try SQLiteStorage.schemaVersion(path: folder.database) == known)
+  }
+
+  @Test func `a newer schema is refused and left alone`() throws {
+    _ = try SQLiteStorage.migrate(path: folder.database)
+    try RawDatabase(folder.database).run("PRAGMA user_version = 99")
+    let refusal = SQLiteOpenError.newerSchema(found: 99, known: SQLiteStorage.knownSchemaVersion)
+    #expect(throws: refusal) { try SQLiteStorage(path: folder.database) }
+    #expect(throws: refusal) { try SQLiteStorage.migrate(path: folder.database) }
+    #expect(try SQLiteStorage.schemaVersion(path: folder.database) == 99)
+  }
+
+  @Test func `a database of another program is refused and left alone`() throws {
+    try RawDatabase(folder.database).run("CREATE TABLE theirs (a)")
+    #expect(throws: SQLiteOpenError.foreignDatabase) { try SQLiteStorage(path: folder.database) }
+    #expect(try RawDatabase(folder.database).text("PRAGMA journal_mode") == "delete")
+  }
+
+  @Test func `a file of something else is no database`() throws {
+    let bytes = Data(repeating: UInt8(ascii: "x"), count: 8192)
+    try bytes.write(to: URL(fileURLWithPath: folder.database))
+    #expect(throws: SQLiteOpenError.notADatabase) { try SQLiteStorage(path: folder.database) }
+    #expect(throws: SQLiteOpenError.notADatabase) { try SQLiteStorage.schemaVersion(path: folder.database) }
+    #expect(try Data(contentsOf: URL(fileURLWithPath: folder.database)) == bytes)
+  }
+
+  @Test func `a thousand openings that fail leave nothing behind`() throws {
+    try Data(repeating: 1, count: 4096).write(to: URL(fileURLWithPath: folder.database))
+    let before = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+    for _ in 0..<1000 {
+      #expect(throws: SQLiteOpenError.notADatabase) { try SQLiteStorage(path: folder.database) }
+    }
+    // Other tests open and close files meanwhile, but not hundreds.
+    #expect(try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count < before + 500)
+  }
+
+  @Test(arguments: ["/nowhere/at/all.db", ""])
+  func `a place where no file can be says so`(_ path: String) throws {
+    let error = #expect(throws: SQLiteOpenError.self) { try SQLiteStorage(path: path) }
+    guard case .cannotOpen = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+  }
+
+  @Test func `many that open a new file at once all find it ready`() async throws {
+    let path = folder.database
+    let storages = try await inParallel(8) { _ in try SQLiteStorage(path: path) }
+    for storage in storages { try await storage.probe() }
+    for storage in storages { await storage.stop() }
+    #expect(try SQLiteStorage.schemaVersion(path: path) == SQLiteStorage.knownSchemaVersion)
+  }
+
+  @Test func `a migration that another process holds up for too long is busy`() throws {
+    let raw = try RawDatabase(folder.database)
+    try raw.run("BEGIN EXCLUSIVE")
+    #expect(throws: SQLiteOpenError.busy) {
+      try SQLiteStorage(path: folder.database, options: SQLiteOptions(busyMilliseconds: 1))
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import Domain
+import Storage
+import Testing
+
+@Suite(.timeLimit(.minutes(2)))
+struct SweepTests {
+  static func rules(limit: Int = 100) -> SweepRules {
+    SweepRules(credentialsBefore: start, sessionsBefore: start, limit: limit)
+  }
+
+  static func spent(_ number: Int, stamp: UnixTime, expiresAt: UnixTime) -> SpentCredential {
+    SpentCredential(
+      key: .numbered(number, stamp: stamp), expiresAt: expiresAt, usedAt: stamp,
+      session: Session.bare(1, of: AccountID(unchecked: "a")).id, isNewUser: false,
+      linkTarget: AccountID("target"))
+  }
+
+  @Test(arguments: Engine.allCases)
+  func `a credential goes when it has expired and not before`(_ engine: Engine) async throws {
+    try await engine.run { desk in
+      let expired = Self.spent(1, stamp: start - 100, expiresAt: start - 1)
+      let alive = Self.spent(2, stamp: start - 200, expiresAt: start)
+      let young = Self.spent(3, stamp: start + 5, expiresAt: start + 100)
+      for credential in [expired, alive, young] { try await desk.storage.insert(credential) }
+      #expect(try await desk.storage.sweep(Self.rules()) == false)
+      #expect(try await desk.storage.spentCredential(expired.key) == nil)
+      #expect(try await desk.storage.spentCredential(alive.key) == alive)
+      #expect(try await desk.storage.spentCredential(young.key) == young)
+    }
+  }
+
+  @Test(arguments: Engine.allCases)
+  func `a session goes when it is long over or long unused`(_ engine: Engine) async throws {
+    try await engine.run { desk in
+      let account = AccountID(unchecked: "a")
+      let unused = Session.bare(1, of: account, at: start - 100, rotatedAt: start - 1)
+      let used = Session.bare(2, of: account, at: start - 100, rotatedAt: start)
+      var over = Session.bare(3, of: account, at: start - 100, rotatedAt: start - 50)
+      over.end = .ended
+      over.endedAt = start - 2
+      var overToday = Session.bare(4, of: account, at: start - 100, rotatedAt: start - 50)
+      overToday.end = .revoked
+      overToday.endedAt = start
+      for session in [unused, used, over, overToday] { try await desk.storage.insert(session) }
+      #expect(try await desk.storage.sweep(Self.rules()) == false)
+      for gone in [unused, over] { #expect(try await desk.storage.session(gone.id) == nil) }
+      for kept in [used, overToday] { #expect(try await desk.storage.session(kept.id) == kept) }
+    }
+  }
+
+  @Test(arguments: Engine.allCases)
+  func `a sweep is bounded and says whether more is left`(_ engine: Engine) async throws {
+    try await engine.run { (desk) async throws in
+      let account = AccountID(unchecked: "a")
+      for number in 0..<25 as Range<UInt8> {
+        try await desk.storage.insert(Session.bare(number, of: account, at: start - 100))
+        try await desk.storage.insert(
+          Self.spent(Int(number), stamp: start - 100, expiresAt: start - 50))
+      }
+      #expect(try await desk.storage.sweep(Self.rules(limit: 10)))
+      #expect(try await desk.storage.sessions(of: account).count == 15)
+      #expect(try await desk.storage.sweep(Self.rules(limit: 10)))
+      #expect(try await desk.storage.sweep(Self.rules(limit: 10)) == false)
+      #expect(try await desk.storage.sessions(of: account).isEmpty)
+      for number in 0..<25 {
+        #expect(try await desk.storage.spentCredential(.numbered(number, stamp: start - 100)) == nil)
+      }
+    }
+  }
+
+  @Test(arguments: Engine.allCases)
+  func `sweeps reach what lies behind many that stay`(_ engine: Engine) async throws {
+    try await engine.run { desk in
+      let account = AccountID(unchecked: "a")
+      for number in 0..<100 as Range<UInt8> {
+        let isOld = number % 50 == 49
+        try await desk.storage.insert(
+          Session.bare(number, of: account, at: start - 100, rotatedAt: isOld ? start - 10 : start))
+      }
+      // Twice through a table of a hundred, at 16 rows or more each time.
+      for _ in 0..<14 { _ = try await desk.storage.sweep(Self.rules(limit: 1)) }
+      #expect(try await desk.storage.sessions(of: account).count == 98)
+    }
+  }
+
+  @Test(arguments: Engine.allCases)
+  func `the record of a swept session still tells that the credential was used`(_ engine: Engine) async throws
+  {
+    try await engine.run { desk in
+      let session = try await desk.arrive().grant.session
+      let rules = SweepRules(credentialsBefore: start, sessionsBefore: start + 1, limit: 10)
+      _ = try await desk.storage.sweep(rules)
+      #expect(try await desk.storage.session(session.id) == nil)
+      #expect(try await desk.storage.signIn(desk.intent()) == .credentialAlreadyUsed)
+    }
+  }
+}

@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# From nothing to a signed-in person: installs what is missing, builds, starts a stand-in for Apple and the service
+# with a database in a temporary folder, and walks through a sign-in. Every request is shown as a command that can
+# be typed again while the service runs on. With --once it ends after the walk.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+# shellcheck source=deploy/packages.sh
+source deploy/packages.sh
+
+once=false
+case "${1-}" in
+  "") ;;
+  --once) once=true ;;
+  *)
+    echo "usage: deploy/demo.sh [--once]" >&2
+    exit 64
+    ;;
+esac
+
+need_swift
+install_packages "${toolchain_packages[@]}" "${library_packages[@]}" curl jose jq
+echo "Building (about a minute the first time) …"
+build=(swift build -c release --static-swift-stdlib)
+"${build[@]}" --product bramley >&2
+"${build[@]}" --product bramley-mock-apple >&2
+programs="$("${build[@]}" --show-bin-path)"
+export PATH="$programs:$PATH"
+
+folder="$(mktemp -d)"
+pids=()
+finish() {
+  for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
+  wait 2>/dev/null || true
+  rm -rf "$folder"
+}
+trap finish EXIT
+trap 'exit 0' INT TERM
+
+# start NAME COMMAND…: runs a program in the background; its address goes to $address once it says it is ready.
+start() {
+  local log="$folder/$1.log"
+  shift
+  "$@" >"$log" 2>&1 &
+  pids+=($!)
+  for _ in $(seq 200); do
+    address="$(sed -n 's/.*"event":"ready".*"listen":"\([^"]*\)".*/\1/p' "$log" | head -n 1)"
+    [[ -z "$address" ]] || return 0
+    if ! kill -0 "${pids[-1]}" 2>/dev/null; then break; fi
+    sleep 0.05
+  done
+  cat "$log" >&2
+  exit 69
+}
+
+start apple bramley-mock-apple serve --listen 127.0.0.1:0
+apple="http://$address"
+start bramley env BRAMLEY_LISTEN=127.0.0.1:0 "BRAMLEY_DATABASE_URL=sqlite:$folder/demo.db" \
+  BRAMLEY_APPLE_CLIENT_IDS=com.example.demo "BRAMLEY_APPLE_BASE_URL=$apple" bramley serve
+bramley="http://$address"
+
+say() { printf '\n'; printf '%s\n' "$@"; }
+
+# show COMMAND: prints a command and what it answers, as JSON where it is JSON.
+show() {
+  printf '\n$ %s\n' "$1"
+  answer="$(eval "$1")"
+  jq . <<<"$answer" 2>/dev/null || printf '%s\n' "$answer"
+}
+
+say "A stand-in for Apple listens at $apple, Bramley at $bramley." \
+  "To type the commands again in another shell, begin with these:"
+printf '\n$ bramley=%s\n$ apple=%s\n' "$bramley" "$apple"
+
+say "1. The app makes a random nonce, keeps it, and gives Apple its SHA-256. Apple's sheet ends with an ID token;" \
+  "   here the stand-in mints it."
+rawNonce="$(head -c 24 /dev/urandom | base64 | tr '+/' '-_')"
+printf '\n$ rawNonce=%s\n' "$rawNonce"
+show "curl -sS \$apple/mint -d '{\"audience\":\"com.example.demo\",\"nonceRaw\":\"'\$rawNonce'\",\"email\":\"ada@example.com\"}'"
+appleToken="$(jq -r .idToken <<<"$answer")"
+printf '\n$ appleToken=%s\n' "$appleToken"
+
+say "2. The app posts the token, the raw nonce and the person's name. Bramley checks the nonce and Apple's signature," \
+  "   keeps the account, and answers with a session of its own."
+show "curl -sS \$bramley/v1/signInWithIdp -H 'Content-Type: application/json' \
+-d '{\"idToken\":\"'\$appleToken'\",\"rawNonce\":\"'\$rawNonce'\",\"fullName\":{\"givenName\":\"Ada\",\"familyName\":\"Example\"}}'"
+refreshToken="$(jq -r .refreshToken <<<"$answer")"
+printf '\n$ refreshToken=%s\n' "$refreshToken"
+
+say "3. An hour later the app refreshes: the refresh token is traded for its successor and a fresh session JWT."
+show "curl -sS \$bramley/v1/token -d grant_type=refresh_token -d refresh_token=\$refreshToken"
+sessionToken="$(jq -r .id_token <<<"$answer")"
+printf '\n$ sessionToken=%s\n' "$sessionToken"
+
+say "4. A back end verifies the session JWT with the published key set (here by the program \`jose\` of Debian)."
+show "curl -sS \$bramley/.well-known/jwks.json"
+show "curl -sS \$bramley/.well-known/jwks.json | jose jws ver -i \$sessionToken -k - -O -"
+if [[ "$(jq -r .name <<<"$answer")" != "Ada Example" ]]; then
+  echo "the session JWT was not verified" >&2
+  exit 1
+fi
+
+say "5. A nonce that is not the one of the token is refused, and the answer says which mistake it was."
+show "curl -sS \$bramley/v1/signInWithIdp -H 'Content-Type: application/json' \
+-d '{\"idToken\":\"'\$appleToken'\",\"rawNonce\":\"another-nonce\"}'"
+reason="$(jq -r '.error.details[0].reason' <<<"$answer")"
+if [[ "$reason" != nonce_mismatch ]]; then
+  echo "expected nonce_mismatch, got $reason" >&2
+  exit 1
+fi
+
+say "A person is signed in."
+if $once; then exit 0; fi
+say "Bramley goes on serving at $bramley until Ctrl-C."
+wait "${pids[-1]}"

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Runs every command of the README as it is written, in one shell from the top of the project, and compiles its Swift.
+# The demonstration and the tests are left out: the one would serve for ever, the other would call itself.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+folder="$(mktemp -d)"
+finish() {
+  # Only what the README's own commands started.
+  if [[ -f "$folder/jobs" ]]; then
+    while read -r pid; do kill "$pid" 2>/dev/null || true; done <"$folder/jobs"
+  fi
+  rm -rf "$folder" /tmp/bramley-readme
+}
+trap finish EXIT
+
+# blocks LANGUAGE: the fenced blocks of one language, in order.
+blocks() {
+  sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" README.md | grep -v '^```'
+}
+
+{
+  echo 'set -euo pipefail'
+  echo "trap 'jobs -p >\"$folder/jobs\"' EXIT"
+  blocks sh | grep -v -x -e 'deploy/demo.sh' -e 'deploy/test.sh'
+} >"$folder/commands.sh"
+rm -rf /tmp/bramley-readme
+bash "$folder/commands.sh"
+
+blocks swift >"$folder/sample.swift"
+swiftc -typecheck -swift-version 6 "$folder/sample.swift"

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds, runs every test, and ends with a line `N passed, N failed`.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 69
+# shellcheck source=deploy/packages.sh
+source deploy/packages.sh
+
+passed=0
+failed=0
+failures=()
+
+# step NAME COMMAND…: one thing that passes or fails as a whole.
+step() {
+  local name="$1"
+  shift
+  printf '\n== %s\n' "$name"
+  if "$@"; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    failures+=("$name")
+  fi
+}
+
+# swift_tests NAME ARGUMENTS…: a run of the Swift tests, each test counted. A run that ends badly without a failed
+# test (it crashed, or found no tests) counts as one failure.
+swift_tests() {
+  local name="$1" report status all bad
+  shift
+  report="$(mktemp -d)"
+  printf '\n== %s\n' "$name"
+  swift test --parallel --xunit-output "$report/report.xml" "$@"
+  status=$?
+  all="$(cat "$report"/*.xml 2>/dev/null | grep -c '<testcase ')"
+  bad="$(cat "$report"/*.xml 2>/dev/null | grep -c '<failure')"
+  rm -rf "$report"
+  if [[ $status -ne 0 && $bad -eq 0 ]] || [[ $all -eq 0 ]]; then
+    all=$((all + 1))
+    bad=$((bad + 1))
+  fi
+  passed=$((passed + all - bad))
+  failed=$((failed + bad))
+  [[ $bad -eq 0 ]] || failures+=("$name ($bad)")
+}
+
+need_swift
+install_packages "${toolchain_packages[@]}" "${library_packages[@]}" curl faketime jose jq openssl python3 \
+  python3-venv shellcheck || exit 69
+
+# Real clients, in a place of their own.
+python3 -m venv .venv && .venv/bin/pip install --quiet --disable-pip-version-check \
+  --requirement Tests/Clients/requirements.txt || exit 69
+export CLIENTS_PYTHON="$PWD/.venv/bin/python3"
+
+step "the sources are formatted" swift format lint --strict --recursive Package.swift Sources Tests
+step "the scripts are sound" shellcheck --external-sources deploy/*.sh .ci/run
+step "everything builds" swift build --build-tests
+swift_tests "the tests"
+step "the demonstration runs from beginning to end" deploy/demo.sh --once
+step "the commands of the README run as written" deploy/readme.sh
+
+printf '\n'
+for name in "${failures[@]}"; do echo "failed: $name"; done
+echo "$passed passed, $failed failed"
+[[ $failed -eq 0 ]]
