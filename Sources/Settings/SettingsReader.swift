@@ -62,7 +62,7 @@ package func printedSettings(
 /// A URL without what stands between its user name and its host.
 private func withoutPassword(_ text: String) -> String {
   guard let scheme = text.utf8.firstRange(of: "://".utf8),
-    let at = text.utf8.lastIndex(of: UInt8(ascii: "@")),
+    let at = text.utf8.lastIndex(of: UInt8(ascii: "@")), scheme.upperBound <= at,
     let colon = text.utf8[scheme.upperBound..<at].firstIndex(of: UInt8(ascii: ":"))
   else { return text }
   return text[..<colon] + ":[redacted]" + text[at...]
