@@ -78,7 +78,8 @@ let package = Package(
     // Layer 5: the HTTP face, and what an operator may set.
     module(
       "API",
-      ["HTTPServer", "Wire", "Domain", "Crypto", "Telemetry", "AppleIdentity", "Sessions", "Storage"]),
+      ["HTTPServer", "Wire", "Domain", "Crypto", "Telemetry", "AppleIdentity", "Sessions", "Storage"],
+      resources: [.embedInCode("Resources/openapi.yaml")]),
     module("Settings", ["CYAML", "Domain", "Crypto", "AppleIdentity", "Sessions", "Telemetry"]),
 
     // Layer 6: everything put together; and a stand-in for Apple.

@@ -16,6 +16,7 @@ package enum FailureCode: String, Sendable, CaseIterable {
   case invalidProviderID = "INVALID_PROVIDER_ID"
   case invalidArgument = "INVALID_ARGUMENT"
   case permissionDenied = "PERMISSION_DENIED"
+  case tooManyAttempts = "TOO_MANY_ATTEMPTS_TRY_LATER"
   case unavailable = "UNAVAILABLE"
   case `internal` = "INTERNAL"
 }
@@ -82,6 +83,8 @@ package enum FailureReason: String, Sendable, CaseIterable {
   case methodNotAllowed = "method_not_allowed"
   case apiKeyMissing = "api_key_missing"
   case apiKeyInvalid = "api_key_invalid"
+
+  case tooManyAttempts = "too_many_attempts_try_later"
 
   case appleKeysUnavailable = "apple_keys_unavailable"
   case storageUnavailable = "storage_unavailable"
@@ -205,6 +208,9 @@ extension FailureReason {
     case .apiKeyMissing: (.permissionDenied, 403, "Send an API key as ?key= or X-API-Key.")
     case .apiKeyInvalid: (.permissionDenied, 403, "The API key is not one of this server's.")
 
+    case .tooManyAttempts:
+      (.tooManyAttempts, 429, "Too many requests of one address or account. Wait as Retry-After says.")
+
     case .appleKeysUnavailable:
       (.unavailable, 503, "Apple's keys cannot be fetched now. Send the same request again.")
     case .storageUnavailable:
@@ -226,11 +232,22 @@ package struct Failure: Error, Equatable, Sendable {
   package let field: String?
   /// Whether it is the bearer of the request that is refused: then 401, with a challenge (RFC 6750 §3).
   package let isBearer: Bool
+  /// Seconds to wait, where that is known.
+  package let retryAfter: Int64?
 
   package init(_ reason: FailureReason, field: String? = nil, isBearer: Bool = false) {
     self.reason = reason
     self.field = field
     self.isBearer = isBearer
+    retryAfter = nil
+  }
+
+  /// A rate is exceeded.
+  package init(tooManyAttempts seconds: Int64) {
+    reason = .tooManyAttempts
+    field = nil
+    isBearer = false
+    retryAfter = seconds
   }
 
   package var status: Int { isBearer && reason.row.status == 400 ? 401 : reason.row.status }

@@ -30,7 +30,9 @@ extension Failure {
     }
     extra(&out)
     var response = Response.json(out.finish(), status: status)
-    if status == 503 { response.headers.append("Retry-After", String(retryAfter)) }
+    if status == 503 || status == 429 {
+      response.headers.append("Retry-After", String(self.retryAfter ?? retryAfter))
+    }
     if status == 401 {
       response.headers.append("WWW-Authenticate", "Bearer error=\"invalid_token\"")
     }
@@ -44,6 +46,7 @@ private func canonicalStatus(_ status: Int) -> String {
   case 401: "UNAUTHENTICATED"
   case 403: "PERMISSION_DENIED"
   case 404: "NOT_FOUND"
+  case 429: "RESOURCE_EXHAUSTED"
   case 500: "INTERNAL"
   case 503: "UNAVAILABLE"
   default: "INVALID_ARGUMENT"
@@ -56,6 +59,7 @@ private func classicReason(_ status: Int) -> String {
   case 401: "authError"
   case 403: "forbidden"
   case 404: "notFound"
+  case 429: "rateLimitExceeded"
   case 500, 503: "backendError"
   default: "invalid"
   }

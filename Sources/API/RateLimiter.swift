@@ -1,18 +1,6 @@
 package import Domain
 internal import Synchronization
 
-/// A rate: so many at once, and so many again in each period.
-package struct Rate: Sendable, Equatable {
-  package let count: Int64
-  /// Seconds.
-  package let period: Int64
-
-  package init(count: Int64, period: Int64) {
-    self.count = count
-    self.period = period
-  }
-}
-
 /// Token buckets by key, in a table whose size is fixed: a million addresses cost what a hundred cost.
 ///
 /// Each key has eight places in which its bucket may be. When all are taken, the fullest bucket gives way: the one
@@ -50,6 +38,15 @@ package final class RateLimiter: Sendable {
   ///
   /// - Returns: Nil when it was there, else the seconds after which it will be.
   package func take(_ key: [UInt8], at now: SteadyTime) -> Int64? {
+    take(key, at: now, spends: true)
+  }
+
+  /// Tells what ``take(_:at:)`` would return, and takes nothing.
+  package func look(_ key: [UInt8], at now: SteadyTime) -> Int64? {
+    take(key, at: now, spends: false)
+  }
+
+  private func take(_ key: [UInt8], at now: SteadyTime, spends: Bool) -> Int64? {
     let hash = hash(key)
     let first = Int(hash % UInt64(sets)) * Self.ways
     return buckets.withLock { buckets in
@@ -63,7 +60,7 @@ package final class RateLimiter: Sendable {
         buckets[place].credit = credit
         return (cost - credit + 999) / 1000
       }
-      buckets[place].credit = credit - cost
+      buckets[place].credit = spends ? credit - cost : credit
       return nil
     }
   }

@@ -7,6 +7,10 @@ internal import Wire
 package struct Call: Sendable {
   package let request: Request
   package let requestID: String
+  /// The settings in force when it came.
+  package let policy: RequestPolicy
+  /// What rates count it under: an IPv4 address, or the first half of an IPv6 one.
+  let address: [UInt8]
 }
 
 /// The one kind of handler. It runs on the listener's thread until it first waits for something.
@@ -37,33 +41,33 @@ package struct Route: Sendable {
 /// envelope where it is a refusal, and a log line.
 package struct Router: Sendable {
   private let routes: [String: [String: Route]]
-  private let apiKeys: APIKeys
-  private let crossOrigin: CrossOriginPolicy
+  private let policies: PolicyHolder
+  private let metrics: APIMetrics
   private let entropy: Entropy
   private let log: Log
 
   package init(
-    routes: [Route], apiKeys: [Secret<String>], allowedOrigins: [String], entropy: Entropy, log: Log
+    routes: [Route], policies: PolicyHolder, metrics: APIMetrics, entropy: Entropy, log: Log
   ) {
     self.routes = Dictionary(grouping: routes, by: \.path).mapValues { routes in
       Dictionary(uniqueKeysWithValues: routes.map { ($0.method, $0) })
     }
-    self.apiKeys = APIKeys(apiKeys)
-    crossOrigin = CrossOriginPolicy(allowed: allowedOrigins)
+    self.policies = policies
+    self.metrics = metrics
     self.entropy = entropy
     self.log = log
   }
 
   /// Answers a request.
   package func respond(to request: Request) async -> Response {
-    let call = Call(request: request, requestID: requestID(of: request))
+    let call = makeCall(request)
     if request.method == "OPTIONS" { return finished(preflight(call), call, route: "preflight") }
     var routeName = "none"
     var response: Response
     do throws(Failure) {
       let route = try route(for: request)
       routeName = route.name
-      if route.asksForKey { try apiKeys.check(request) }
+      if route.asksForKey { try call.policy.apiKeys.check(request) }
       response = try await route.handler(call)
     } catch {
       response = failureResponse(error, call)
@@ -79,12 +83,19 @@ package struct Router: Sendable {
       let requestID = hexText(entropy.bytes(16))
       var response = failure.response(requestID: requestID, retryAfter: retryAfter)
       response.headers.append("X-Request-Id", requestID)
-      logLine(
+      report(
         route: "none", status: response.status, reason: failure.reason, requestID: requestID, request: nil)
       return response
     }
-    let call = Call(request: request, requestID: requestID(of: request))
+    let call = makeCall(request)
     return finished(failureResponse(failure, call), call, route: "none", reason: failure.reason)
+  }
+
+  private func makeCall(_ request: Request) -> Call {
+    let policy = policies.current
+    return Call(
+      request: request, requestID: requestID(of: request), policy: policy,
+      address: countedAddress(of: request, trusting: policy.trustedProxies))
   }
 
   private func route(for request: Request) throws(Failure) -> Route {
@@ -106,7 +117,7 @@ package struct Router: Sendable {
     var response = Response(status: 204)
     response.headers.append("Allow", allowedMethods(call.request.path))
     if call.request.headers.first("Access-Control-Request-Method") != nil {
-      crossOrigin.addPreflight(to: &response, for: call.request)
+      call.policy.crossOrigin.addPreflight(to: &response, for: call.request)
     }
     return response
   }
@@ -136,26 +147,31 @@ package struct Router: Sendable {
     var response = response
     response.headers.append("X-Request-Id", call.requestID)
     response.headers.append("X-Content-Type-Options", "nosniff")
-    crossOrigin.add(to: &response, for: call.request)
-    logLine(
+    call.policy.crossOrigin.add(to: &response, for: call.request)
+    report(
       route: route, status: response.status, reason: reason, requestID: call.requestID, request: call.request)
     return response
   }
 
-  private func logLine(
+  /// Counts and logs an answer.
+  private func report(
     route: String, status: Int, reason: FailureReason?, requestID: String, request: Request?
   ) {
     var fields: [Log.Field] = [
       .text("route", route), .number("status", Int64(status)), .text("requestId", requestID),
     ]
     if let reason { fields.append(.text("reason", reason.rawValue)) }
+    var elapsed: Double?
     if let request {
       let (seconds, attoseconds) = (ContinuousClock.now - request.arrived).components
-      fields.append(.number("microseconds", seconds * 1_000_000 + attoseconds / 1_000_000_000_000))
+      let microseconds = seconds * 1_000_000 + attoseconds / 1_000_000_000_000
+      elapsed = Double(microseconds) / 1_000_000
+      fields.append(.number("microseconds", microseconds))
       if let trace = request.headers.first("traceparent"), isTraceParent(trace) {
         fields.append(.text("traceparent", trace))
       }
     }
+    metrics.count(route: route, status: status, seconds: elapsed)
     log.info("request", fields)
   }
 }

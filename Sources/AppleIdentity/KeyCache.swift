@@ -90,6 +90,9 @@ package struct KeyCache: Sendable {
     }
   }
 
+  /// Milliseconds since the set was fetched; nil before the first.
+  package func age(at now: SteadyTime) -> Int64? { fetchedAt.map { now.milliseconds(since: $0) } }
+
   /// Whether keys are there that are believed.
   package func isReady(at now: SteadyTime) -> Bool { believedKeys(at: now) != nil }
 

@@ -58,6 +58,13 @@ package final class KeyDirectory: Sendable {
     if state.withLock({ $0.cache.tick(at: now) }) { startFetch() }
   }
 
+  /// Milliseconds since the set was fetched; nil before the first.
+  package var age: Int64? {
+    let now = clock.now()
+    return state.withLock { $0.cache.age(at: now) }
+  }
+
+  /// Whether keys are there that are believed.
   package var isReady: Bool {
     let now = clock.now()
     return state.withLock { $0.cache.isReady(at: now) }
@@ -97,20 +104,27 @@ package final class KeyDirectory: Sendable {
 package func fetchKeySet(
   from url: String, with fetcher: any HTTPFetching
 ) async -> Result<KeySet, KeyFetchFault> {
-  // Two seconds were too short for Apple in production; a redirect, a page or an empty set is no answer.
-  let request = FetchRequest(
-    url: url, headers: [("Accept", "application/json")], connectMilliseconds: 3000, totalMilliseconds: 5000,
-    bodyLimit: 64 * 1024)
   do throws(FetchError) {
-    let response = try await fetcher.fetch(request)
-    guard response.status == 200 else { return .failure(.status(response.status)) }
-    do throws(KeySetError) {
-      return .success(try KeySet(parsing: response.body))
-    } catch {
-      return .failure(error == .malformed ? .notJSON : .noUsableKey)
-    }
+    return keySet(in: try await fetcher.fetch(keySetRequest(url)))
   } catch {
     return .failure(.transport(error))
+  }
+}
+
+/// How a key set is asked for. Two seconds were too short for Apple in production.
+package func keySetRequest(_ url: String) -> FetchRequest {
+  FetchRequest(
+    url: url, headers: [("Accept", "application/json")], connectMilliseconds: 3000, totalMilliseconds: 5000,
+    bodyLimit: 64 * 1024)
+}
+
+/// The key set of an answer; a redirect, a page or an empty set is none.
+package func keySet(in response: FetchResponse) -> Result<KeySet, KeyFetchFault> {
+  guard response.status == 200 else { return .failure(.status(response.status)) }
+  do throws(KeySetError) {
+    return .success(try KeySet(parsing: response.body))
+  } catch {
+    return .failure(error == .malformed ? .notJSON : .noUsableKey)
   }
 }
 

@@ -15,69 +15,98 @@ internal import Synchronization
 package final class Service: Sendable {
   /// `host:port` that it listens on.
   package let address: String
-  private let listener: HTTPListener
+  /// `host:port` of the operators' listener, if there is one.
+  package let adminAddress: String?
+  private let listeners: [HTTPListener]
   private let storage: SQLiteStorage
   private let fetcher: CurlFetcher
   private let maintenance: Task<Void, Never>
   private let isStopping: Flag
+  private let reloading: Reloading
 
   /// Builds and starts everything; it accepts connections when this returns.
   package init(_ settings: Settings, log: Log) async throws(StartFault) {
     let entropy = Entropy.system
     let clock = WallClock.system
-    let storage = try openDatabase(settings)
+    let metrics = ServiceMetrics()
+    let storage = try openDatabase(settings, observe: { metrics.observe(commitOf: $0, $1) })
     let ring = try await openMasterKeys(settings, for: storage, entropy: entropy)
-    let keys: SigningKeys
-    do {
-      keys = try await loadSigningKeys(
-        from: storage, ring: ring, algorithm: settings.sessionAlgorithm, now: clock.now(), entropy: entropy)
-    } catch {
-      throw .signingKeys(error)
-    }
+    let keys = try await openSigningKeys(settings, storage, ring, clock, entropy)
     let fetcher = try makeFetcher()
     let directory = KeyDirectory(
       url: settings.appleBaseURL + "/auth/keys", policy: .standard, fetcher: fetcher, clock: .system,
-      report: { report($0, to: log) })
+      report: { outcome in
+        metrics.count(outcome)
+        report(outcome, to: log)
+      })
     directory.tick()
 
-    let slot = RouterSlot()
-    let listener = try listen(settings, slot)
-    let publicURL = settings.publicURL ?? "http://" + listener.address
+    let open = RouterSlot()
+    let operators = RouterSlot()
+    let listener = try listen(at: settings.listen, settings, tls: settings.tls, open)
+    var admin: HTTPListener?
+    if let address = settings.adminListen { admin = try listen(at: address, settings, tls: nil, operators) }
+    let scheme = settings.tls == nil ? "http" : "https"
+    let publicURL = settings.publicURL ?? "\(scheme)://\(listener.address)"
     let issuer = SessionIssuer(
       rules: tokenRules(settings, issuer: settings.issuer ?? publicURL),
       recentLoginWindow: settings.recentLoginWindow, storage: storage, ring: ring, keys: keys, clock: clock,
       entropy: entropy)
+    metrics.watch(
+      storage: storage, directory: directory, issuer: issuer, listener: listener, clock: clock, log: log)
     let probe = ReadinessProbe(storage: storage)
     let isStopping = Flag()
     let endpoints = Endpoints(
-      appleRules: settings.appleRules, directory: directory, issuer: issuer, projectID: settings.projectID,
-      publicURL: publicURL, clock: clock, log: log,
+      directory: directory, issuer: issuer, projectID: settings.projectID, publicURL: publicURL, clock: clock,
+      log: log, metrics: metrics.registry,
       readiness: {
         Readiness(
           database: await probe.isReady(), signingKey: true, appleKeys: directory.isReady,
           isShuttingDown: isStopping.isSet)
       })
-    slot.fill(
-      Router(
-        routes: endpoints.routes, apiKeys: settings.apiKeys, allowedOrigins: settings.allowedOrigins,
-        entropy: entropy, log: log))
+    let reloading = Reloading(settings, log: log, entropy: entropy)
+    let counts = APIMetrics(metrics.registry)
+    let tables = endpoints.tables(counts)
+    func router(_ routes: [Route]) -> Router {
+      Router(routes: routes, policies: reloading.policies, metrics: counts, entropy: entropy, log: log)
+    }
+    open.fill(router(admin == nil ? tables.open + tables.operators : tables.open))
+    operators.fill(router(tables.operators))
     let sweeper = Sweeper(
       storage: storage, clock: clock, limits: issuer.rules.limits, leeway: settings.clockLeeway, log: log)
     maintenance = Task { await maintain(directory, sweeper) }
     address = listener.address
-    self.listener = listener
+    adminAddress = admin?.address
+    listeners = [listener] + (admin.map { [$0] } ?? [])
     self.storage = storage
     self.fetcher = fetcher
     self.isStopping = isStopping
+    self.reloading = reloading
+  }
+
+  /// Takes over what may change while the service runs; the rest needs a restart.
+  package func reload(_ settings: Settings) {
+    reloading.take(settings)
   }
 
   /// Turns readiness off, lets what has begun end, and closes everything; takes less than ten seconds.
   package func stop() async {
     isStopping.set()
     maintenance.cancel()
-    await listener.stop(within: .seconds(8))
+    for listener in listeners { await listener.stop(within: .seconds(7)) }
     await fetcher.stop()
     await storage.stop()
+  }
+}
+
+private func openSigningKeys(
+  _ settings: Settings, _ storage: any Storage, _ ring: MasterKeyRing, _ clock: WallClock, _ entropy: Entropy
+) async throws(StartFault) -> SigningKeys {
+  do {
+    return try await loadSigningKeys(
+      from: storage, ring: ring, algorithm: settings.sessionAlgorithm, now: clock.now(), entropy: entropy)
+  } catch {
+    throw .signingKeys(error)
   }
 }
 
@@ -103,12 +132,14 @@ private final class RouterSlot: Sendable {
   var router: Router? { holder.load()?.router }
 }
 
-private func listen(_ settings: Settings, _ slot: RouterSlot) throws(StartFault) -> HTTPListener {
+private func listen(
+  at address: Settings.Listen, _ settings: Settings, tls: Settings.TLSFiles?, _ slot: RouterSlot
+) throws(StartFault) -> HTTPListener {
   let configuration = ListenerConfiguration(
-    host: settings.listen.host, port: settings.listen.port, threads: settings.threads,
-    connectionLimit: 20_000,
+    host: address.host, port: address.port, threads: settings.threads, connectionLimit: 20_000,
     bodyLimit: Limits.bodyBytes, connectionMemoryLimit: 32 * 1024, idleSeconds: 30, deadline: .seconds(15),
-    maxRequestsInFlight: 4096)
+    maxRequestsInFlight: 4096,
+    tls: tls.map { TLSIdentity(certificate: $0.certificate, privateKey: $0.privateKey.reveal()) })
   do {
     return try HTTPListener(
       configuration,

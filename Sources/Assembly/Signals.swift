@@ -10,7 +10,7 @@ internal import Threads
 package func runProgram(_ work: @escaping @Sendable () async -> Int32) -> Int32 {
   // A client that hangs up early is no reason to die.
   signal(SIGPIPE, SIG_IGN)
-  var set = stopSignals()
+  var set = waitedForSignals()
   unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
   let outcome = Monitor<Int32?>(nil)
   Task.detached {
@@ -20,24 +20,39 @@ package func runProgram(_ work: @escaping @Sendable () async -> Int32) -> Int32 
   return outcome.wait { $0 } ?? 1
 }
 
-/// Waits for SIGTERM or SIGINT.
-package func stopSignal() async throws(StartFault) {
+/// A signal that the service answers to.
+package enum ServiceSignal: Sendable {
+  /// SIGTERM or SIGINT.
+  case stop
+  /// SIGHUP.
+  case reload
+}
+
+/// The signals that arrive, up to and with the first that means to stop.
+package func serviceSignals() throws(StartFault) -> AsyncStream<ServiceSignal> {
+  let (signals, arrived) = AsyncStream<ServiceSignal>.makeStream()
   do throws(ThreadError) {
-    let thread = try DedicatedThread(name: "signals") {
-      var set = stopSignals()
-      var number: Int32 = 0
-      unsafe sigwait(&set, &number)
+    _ = try DedicatedThread(name: "signals") {
+      var set = waitedForSignals()
+      while true {
+        var number: Int32 = 0
+        guard unsafe sigwait(&set, &number) == 0, number == SIGHUP else { break }
+        arrived.yield(.reload)
+      }
+      arrived.yield(.stop)
+      arrived.finish()
     }
-    await thread.ended()
   } catch {
     throw .threadsUnavailable
   }
+  return signals
 }
 
-private func stopSignals() -> sigset_t {
+private func waitedForSignals() -> sigset_t {
   var set = sigset_t()
   unsafe sigemptyset(&set)
   unsafe sigaddset(&set, SIGTERM)
   unsafe sigaddset(&set, SIGINT)
+  unsafe sigaddset(&set, SIGHUP)
   return set
 }

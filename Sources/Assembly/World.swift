@@ -35,9 +35,13 @@ extension SteadyClock {
 }
 
 /// Opens the database of the settings.
-package func openDatabase(_ settings: Settings) throws(StartFault) -> SQLiteStorage {
+///
+/// - Parameter observe: Is told of each commit; see ``SQLiteStorage``.
+package func openDatabase(
+  _ settings: Settings, observe: (@Sendable (Int, Duration) -> Void)? = nil
+) throws(StartFault) -> SQLiteStorage {
   do {
-    return try SQLiteStorage(path: settings.databasePath)
+    return try SQLiteStorage(path: settings.databasePath, observe: observe)
   } catch {
     throw .databaseUnusable(path: settings.databasePath, error)
   }

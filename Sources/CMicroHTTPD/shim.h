@@ -10,6 +10,9 @@ struct cmicrohttpd_settings {
   unsigned int connection_limit;
   unsigned int idle_seconds;
   size_t connection_memory_limit;
+  /* PEM texts, read while the daemon starts; NULL for plain HTTP. */
+  const char *certificate;
+  const char *private_key;
   void *context;
   MHD_AccessHandlerCallback access;
   void *(*target)(void *context, const char *target, struct MHD_Connection *connection);
@@ -30,9 +33,18 @@ static inline size_t cmicrohttpd_keep_escapes(void *context, struct MHD_Connecti
    MHD_OPTION_STRICT_FOR_CLIENT stays 0: strictness in 0.9.75 adds two checks, of spaces in the target and of a
    missing Host, that are made in Swift anyway, and its own refusal of the latter sends its head twice. */
 static inline struct MHD_Daemon *cmicrohttpd_start_daemon(const struct cmicrohttpd_settings *settings) {
+  /* TLS 1.2 or newer, with what GnuTLS holds for good. */
+  struct MHD_OptionItem tls[] = {
+      {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *) settings->certificate},
+      {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *) settings->private_key},
+      {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *) "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"},
+      {MHD_OPTION_END, 0, NULL}};
+  struct MHD_OptionItem plain[] = {{MHD_OPTION_END, 0, NULL}};
+  unsigned int flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET;
   return MHD_start_daemon(
-      MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL,
+      settings->certificate == NULL ? flags : flags | MHD_USE_TLS, 0, NULL, NULL,
       settings->access, settings->context,
+      MHD_OPTION_ARRAY, settings->certificate == NULL ? plain : tls,
       MHD_OPTION_CONNECTION_LIMIT, settings->connection_limit,
       MHD_OPTION_CONNECTION_TIMEOUT, settings->idle_seconds,
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, settings->connection_memory_limit,

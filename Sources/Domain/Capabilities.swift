@@ -79,11 +79,14 @@ package struct FetchRequest: Sendable, Equatable {
 package struct FetchResponse: Sendable, Equatable {
   package let status: Int
   package let contentType: String?
+  /// The `Date` header as it came.
+  package let date: String?
   package let body: [UInt8]
 
-  package init(status: Int, contentType: String?, body: [UInt8]) {
+  package init(status: Int, contentType: String?, date: String? = nil, body: [UInt8]) {
     self.status = status
     self.contentType = contentType
+    self.date = date
     self.body = body
   }
 }

@@ -20,7 +20,8 @@ internal import Glibc
       descriptor: socket.descriptor, servers: started, core: core)
     guard unsafe started.count == core.configuration.threads, let thread = acceptor.start() else {
       unsafe stopServers(started)
-      throw .startFailed
+      // The library does not say why. With threads to be had, it is the certificate.
+      throw unsafe started.isEmpty && core.configuration.tls != nil ? .tlsIdentityUnusable : .startFailed
     }
     self.socket = socket
     accepting = thread
@@ -52,12 +53,34 @@ private func startServers(for core: ListenerCore) -> [OpaquePointer] {
   unsafe settings.target = targetArrived
   unsafe settings.completed = requestCompleted
   unsafe settings.connection_changed = connectionChanged
+  guard let tls = core.configuration.tls else {
+    return unsafe startServers(core.configuration.threads, settings)
+  }
+  return unsafe withText(tls.certificate) { certificate in
+    unsafe withText(tls.privateKey) { key in
+      unsafe settings.certificate = certificate
+      unsafe settings.private_key = key
+      return unsafe startServers(core.configuration.threads, settings)
+    }
+  }
+}
+
+private func startServers(_ count: Int, _ settings: cmicrohttpd_settings) -> [OpaquePointer] {
+  var settings = unsafe settings
   var servers: [OpaquePointer] = unsafe []
-  for _ in 0..<core.configuration.threads {
+  for _ in 0..<count {
     guard let server = unsafe cmicrohttpd_start_daemon(&settings) else { break }
     unsafe servers.append(server)
   }
   return unsafe servers
+}
+
+/// Lends bytes as C text.
+private func withText(
+  _ bytes: [UInt8], _ body: (UnsafePointer<CChar>?) -> [OpaquePointer]
+) -> [OpaquePointer] {
+  let text = bytes.map { CChar(bitPattern: $0) } + [0]
+  return unsafe text.withUnsafeBufferPointer { unsafe body($0.baseAddress) }
 }
 
 /// Joins the servers' threads and closes their connections.

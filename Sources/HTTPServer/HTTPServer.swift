@@ -37,6 +37,8 @@ package enum HTTPListenerError: Error, Sendable, Equatable {
   case addressUnavailable(code: Int32)
   /// A limit is zero or negative, named by the member of the configuration.
   case limitInvalid(String)
+  /// Certificate and key are no PEM, or do not belong together.
+  case tlsIdentityUnusable
   /// The library did not start its threads.
   case startFailed
 }

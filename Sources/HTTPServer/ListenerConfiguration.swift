@@ -19,11 +19,14 @@ package struct ListenerConfiguration: Sendable, Equatable {
   package var deadline: Duration
   /// Requests that responders work on at a time; one more is refused as overloaded.
   package var maxRequestsInFlight: Int
+  /// With one, the listener speaks TLS 1.2 or newer and nothing else.
+  package var tls: TLSIdentity?
 
   /// Checks nothing; starting a listener does.
   package init(
     host: String, port: UInt16, threads: Int, connectionLimit: Int, bodyLimit: Int,
-    connectionMemoryLimit: Int, idleSeconds: Int, deadline: Duration, maxRequestsInFlight: Int
+    connectionMemoryLimit: Int, idleSeconds: Int, deadline: Duration, maxRequestsInFlight: Int,
+    tls: TLSIdentity?
   ) {
     self.host = host
     self.port = port
@@ -34,6 +37,7 @@ package struct ListenerConfiguration: Sendable, Equatable {
     self.idleSeconds = idleSeconds
     self.deadline = deadline
     self.maxRequestsInFlight = maxRequestsInFlight
+    self.tls = tls
   }
 
   /// The name of the first limit that means nothing, or nil.
@@ -47,4 +51,20 @@ package struct ListenerConfiguration: Sendable, Equatable {
     if deadline <= .zero { return "deadline" }
     return maxRequestsInFlight < 1 ? "maxRequestsInFlight" : nil
   }
+}
+
+/// What a listener shows to prove who it is. It prints as nothing: one half of it is a secret.
+package struct TLSIdentity: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
+  /// The certificate and those that signed it, PEM.
+  let certificate: [UInt8]
+  /// The private key, PEM.
+  let privateKey: [UInt8]
+
+  package init(certificate: [UInt8], privateKey: [UInt8]) {
+    self.certificate = certificate
+    self.privateKey = privateKey
+  }
+
+  package var description: String { "[TLS identity]" }
+  package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -52,7 +52,16 @@ final class Transfer {
     return .success(
       FetchResponse(
         status: status, contentType: unsafe contentType.flatMap { unsafe String(validatingCString: $0) },
-        body: body))
+        date: header("Date"), body: body))
+  }
+
+  /// The last value of a header of the final answer.
+  private func header(_ name: String) -> String? {
+    var found: UnsafeMutablePointer<curl_header>?
+    guard unsafe curl_easy_header(easy, name, 0, UInt32(CURLH_HEADER), -1, &found) == CURLHE_OK,
+      let value = unsafe found?.pointee.value
+    else { return nil }
+    return unsafe String(validatingCString: value)
   }
 
   /// Takes a piece of the body; false to end the transfer.

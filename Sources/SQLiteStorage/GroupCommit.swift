@@ -34,21 +34,28 @@ struct GroupCommit: ~Copyable, BatchWork {
   /// Nil once finished.
   private var ledger: SQLiteLedger?
   private let counters: CommitCounters
+  private let observe: (@Sendable (Int, Duration) -> Void)?
 
-  init(connection: consuming Connection, counters: CommitCounters) throws(SQLiteOpenError) {
+  init(
+    connection: consuming Connection, counters: CommitCounters, observe: (@Sendable (Int, Duration) -> Void)?
+  ) throws(SQLiteOpenError) {
     do throws(SQLiteError) {
       ledger = SQLiteLedger(try PreparedStatements(on: connection))
     } catch {
       throw error.openError
     }
     self.counters = counters
+    self.observe = observe
   }
 
   mutating func perform(_ group: [Transaction]) {
     guard var ledger, !group.isEmpty else { return }
     counters.count(group: group.count)
+    let begun = ContinuousClock.now
     switch ledger.commit(group[...]) {
     case .committed(let answers):
+      // Before the answers: who was answered finds himself counted.
+      observe?(group.count, .now - begun)
       for answer in answers { answer() }
     case .undone(let error, .ofGroup):
       counters.count(fault: ledger.statements.connection.lastCode)

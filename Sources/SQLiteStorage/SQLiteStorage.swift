@@ -40,14 +40,20 @@ package final class SQLiteStorage: LedgerStorage {
   private let isStopped = Atomic(false)
 
   /// Opens the file, makes it where there is none, and brings its schema up to date.
-  package init(path: String, options: SQLiteOptions = SQLiteOptions()) throws(SQLiteOpenError) {
+  ///
+  /// - Parameter observe: Is told of each commit on the engine's own thread: how many transactions were in it and
+  ///   how long it took from its beginning.
+  package init(
+    path: String, options: SQLiteOptions = SQLiteOptions(),
+    observe: (@Sendable (Int, Duration) -> Void)? = nil
+  ) throws(SQLiteOpenError) {
     try createPrivateFile(at: path)
     let connection = try Connection(path: path, busyMilliseconds: options.busyMilliseconds)
     _ = try connection.migrate()
     try connection.prepareForService(pageLimit: options.pageLimit)
     let counters = CommitCounters()
     self.counters = counters
-    let group = try GroupCommit(connection: connection, counters: counters)
+    let group = try GroupCommit(connection: connection, counters: counters, observe: observe)
     do throws(ThreadError) {
       worker = try BatchWorker(
         name: "sqlite", capacity: options.waitingLimit, batchLimit: options.groupLimit, tickMilliseconds: nil,

@@ -148,18 +148,21 @@ package final class SessionIssuer: Sendable {
     }
   }
 
+  /// Reads a refresh token; a forged one is found out here, before anything is asked of storage.
+  package func refreshToken(from text: String) throws(SessionRefusal) -> RefreshToken {
+    do {
+      return try ring.refreshToken(from: text)
+    } catch {
+      throw error == .malformed ? .refreshTokenMalformed : .refreshTokenUnknown
+    }
+  }
+
   /// Trades a refresh token for its successor, or for the same answer again.
   ///
   /// - Returns: The session, and what an operator may want to know about the refresh.
   package func refresh(
-    _ text: String
+    _ token: RefreshToken
   ) async throws(SessionRefusal) -> (session: IssuedSession, remark: RefreshRemark?) {
-    let token: RefreshToken
-    do {
-      token = try ring.refreshToken(from: text)
-    } catch {
-      throw error == .malformed ? .refreshTokenMalformed : .refreshTokenUnknown
-    }
     let now = clock.now()
     let outcome: RefreshOutcome
     do throws(StorageError) {

@@ -10,6 +10,13 @@ package import Telemetry
 
 /// Everything that is set.
 package struct Settings: Sendable {
+  /// What the listener proves who it is with.
+  package struct TLSFiles: Sendable {
+    /// PEM.
+    package let certificate: [UInt8]
+    package let privateKey: Secret<[UInt8]>
+  }
+
   /// Where to listen.
   package struct Listen: Sendable, Equatable {
     package let host: String
@@ -21,6 +28,10 @@ package struct Settings: Sendable {
   }
 
   package let listen: Listen
+  /// Nil: everything is on the one listener.
+  package let adminListen: Listen?
+  /// Nil: plain HTTP, and a proxy in front.
+  package let tls: TLSFiles?
   /// Nil: made from the address that the listener gets.
   package let publicURL: String?
   package let projectID: String
@@ -41,10 +52,26 @@ package struct Settings: Sendable {
   package let recentLoginWindow: Int64
   /// `*` alone, or exact origins.
   package let allowedOrigins: [String]
+  package let rates: Rates
+  /// Networks whose `X-Forwarded-For` is believed.
+  package let trustedProxies: [Network]
   package let threads: Int
   package let logLevel: Log.Level
   /// What is allowed but probably not meant.
   package let warnings: [String]
+}
+
+/// How much one address, and one account, may ask; nil for no limit.
+package struct Rates: Sendable, Equatable {
+  package let signIn: Rate?
+  package let refresh: Rate?
+  package let signUp: Rate?
+
+  package init(signIn: Rate?, refresh: Rate?, signUp: Rate?) {
+    self.signIn = signIn
+    self.refresh = refresh
+    self.signUp = signUp
+  }
 }
 
 /// One thing that is wrong with the settings: which, and what would be right.

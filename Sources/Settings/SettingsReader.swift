@@ -15,11 +15,12 @@ package func readSettings(
   environment: [String: String], file: String?, cores: Int, contents: (String) -> [UInt8]?
 ) throws(SettingsFaults) -> Settings {
   var reader = SettingsReader(RawSettings(environment: environment, file: file, contents: contents))
-  let listen = reader.listen()
+  let listen = reader.address("listen") ?? Settings.Listen(host: "127.0.0.1", port: 8080)
   let projectID = reader.projectID()
   let apple = reader.appleRules()
   let settings = Settings(
-    listen: listen, publicURL: reader.publicURL(for: listen), projectID: projectID,
+    listen: listen, adminListen: reader.address("admin_listen"), tls: reader.tls(contents),
+    publicURL: reader.publicURL(for: listen), projectID: projectID,
     issuer: reader.issuer(projectID: projectID), databasePath: reader.databasePath(),
     masterKeys: reader.masterKeys(), apiKeys: reader.list("api_keys").map { Secret($0) },
     appleRules: apple.rules, appleBaseURL: reader.appleBaseURL(), sessionAlgorithm: reader.sessionAlgorithm(),
@@ -29,6 +30,11 @@ package func readSettings(
     clockLeeway: apple.rules.leeway, retryWindow: reader.number("retry_window", 0...3600, default: 120),
     recentLoginWindow: reader.number("recent_login_window", 0...86_400, default: 300),
     allowedOrigins: reader.allowedOrigins(),
+    rates: Rates(
+      signIn: reader.rate("rate_signin", default: Rate(count: 30, period: 60)),
+      refresh: reader.rate("rate_refresh", default: Rate(count: 60, period: 60)),
+      signUp: reader.rate("rate_signup", default: Rate(count: 100, period: 3600))),
+    trustedProxies: reader.trustedProxies(),
     threads: Int(reader.number("threads", 1...64, default: Int64(min(max(cores, 1), 64)))),
     logLevel: reader.logLevel(), warnings: apple.warnings)
   guard reader.raw.faults.isEmpty else { throw SettingsFaults(faults: reader.raw.faults) }
@@ -94,14 +100,52 @@ private struct SettingsReader {
     return number
   }
 
-  mutating func listen() -> Settings.Listen {
-    let standard = Settings.Listen(host: "127.0.0.1", port: 8080)
-    guard let text = text("listen") else { return standard }
+  mutating func address(_ name: String) -> Settings.Listen? {
+    guard let text = text(name) else { return nil }
     guard let address = listenAddress(text) else {
-      raw.fault("listen", "must be host:port, such as 127.0.0.1:8080 or [::]:8080")
-      return standard
+      raw.fault(name, "must be host:port, such as 127.0.0.1:8080 or [::]:8080")
+      return nil
     }
     return address
+  }
+
+  mutating func tls(_ contents: (String) -> [UInt8]?) -> Settings.TLSFiles? {
+    guard let certificate = text("tls_cert"), let key = text("tls_key") else {
+      for name in ["tls_cert", "tls_key"] where text(name) != nil {
+        raw.fault(name, "is no use alone: tls_cert and tls_key belong together")
+      }
+      return nil
+    }
+    let files = [("tls_cert", certificate), ("tls_key", key)].map { name, path in
+      let bytes = contents(path)
+      if bytes == nil { raw.fault(name, "the file that it names cannot be read") }
+      return bytes ?? []
+    }
+    return Settings.TLSFiles(certificate: files[0], privateKey: Secret(files[1]))
+  }
+
+  mutating func rate(_ name: String, default standard: Rate) -> Rate? {
+    guard let text = text(name) else { return standard }
+    if text == "off" { return nil }
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    let periods: [Substring: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
+    guard parts.count == 2, let period = periods[parts[1]], let count = Int64(parts[0]),
+      (1...1_000_000).contains(count), parts[0].utf8.first != UInt8(ascii: "+")
+    else {
+      raw.fault(name, "must be `off` or a count and a unit, such as 30/m (s, m, h or d)")
+      return standard
+    }
+    return Rate(count: count, period: period)
+  }
+
+  mutating func trustedProxies() -> [Network] {
+    list("trusted_proxies").compactMap { text in
+      let network = Network(text)
+      if network == nil {
+        raw.fault("trusted_proxies", "`\(text)` is no network such as 10.0.0.0/8 or fd00::/8")
+      }
+      return network
+    }
   }
 
   mutating func publicURL(for listen: Settings.Listen) -> String? {

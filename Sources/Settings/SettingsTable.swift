@@ -18,6 +18,15 @@ package let allSettings: [Setting] = [
     name: "listen", defaultText: "127.0.0.1:8080", isSecret: false,
     meaning: "host:port to listen on; port 0 picks one"),
   Setting(
+    name: "admin_listen", defaultText: "none", isSecret: false,
+    meaning: "host:port of a listener of its own for /metrics"),
+  Setting(
+    name: "tls_cert", defaultText: "none", isSecret: false,
+    meaning: "PEM file with the certificate chain: the listener speaks TLS 1.2 or newer itself"),
+  Setting(
+    name: "tls_key", defaultText: "none", isSecret: false,
+    meaning: "PEM file with the private key of tls_cert"),
+  Setting(
     name: "public_url", defaultText: "http://<listen>", isSecret: false,
     meaning: "base of links and the default issuer; required when listening on every address"),
   Setting(
@@ -70,6 +79,17 @@ package let allSettings: [Setting] = [
   Setting(
     name: "allowed_origins", defaultText: "*", isSecret: false,
     meaning: "comma list of origins whose pages may call (CORS)"),
+  Setting(
+    name: "trusted_proxies", defaultText: "none", isSecret: false,
+    meaning: "comma list of networks (CIDR) whose X-Forwarded-For is believed"),
+  Setting(
+    name: "rate_signin", defaultText: "30/m", isSecret: false,
+    meaning: "sign-ins of one address or one account; count/s, /m, /h or /d, or off"),
+  Setting(
+    name: "rate_refresh", defaultText: "60/m", isSecret: false,
+    meaning: "refreshes of one address or one session"),
+  Setting(
+    name: "rate_signup", defaultText: "100/h", isSecret: false, meaning: "new accounts of one address"),
   Setting(
     name: "threads", defaultText: "cores", isSecret: false, meaning: "listener threads, 1 to 64"),
   Setting(

@@ -70,6 +70,9 @@ package final class Log: Sendable {
     report(.error, event, fields)
   }
 
+  /// How many events were dropped since the start because the inbox was full.
+  package var droppedLines: Int64 { lost.total }
+
   /// Waits until everything reported before the call has been handed to the sink.
   package func flush() async {
     await writer.drained()
@@ -118,8 +121,15 @@ struct LogEntry: Sendable {
 /// How many events the inbox had no room for since the last line that said so.
 final class LostLines: Sendable {
   private let count = Atomic<Int64>(0)
+  private let sum = Atomic<Int64>(0)
 
-  func add() { count.add(1, ordering: .relaxed) }
+  /// Since the start.
+  var total: Int64 { sum.load(ordering: .relaxed) }
+
+  func add() {
+    count.add(1, ordering: .relaxed)
+    sum.add(1, ordering: .relaxed)
+  }
 
   func take() -> Int64 { count.exchange(0, ordering: .relaxed) }
 }

@@ -31,6 +31,10 @@ private let commands: [Command] = [
     summary: "bring the database's schema up to date",
     run: { arguments throws(CommandFault) in try migrate(arguments) }),
   Command(
+    name: "doctor", usage: "doctor [--config FILE] [--json]",
+    summary: "look at the clock, the keys, the database and Apple's endpoint",
+    run: { arguments throws(CommandFault) in try await doctor(arguments) }),
+  Command(
     name: "version", usage: "version [--json]", summary: "print the version",
     run: { arguments throws(CommandFault) in try version(arguments) }),
 ]

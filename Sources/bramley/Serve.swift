@@ -4,7 +4,7 @@ internal import Settings
 internal import Telemetry
 internal import Wire
 
-/// `bramley serve`: runs until SIGTERM or SIGINT.
+/// `bramley serve`: runs until SIGTERM or SIGINT; SIGHUP reads the settings again.
 func serve(_ list: [String]) async throws(CommandFault) -> Int32 {
   let arguments = try parse(list, switches: [])
   guard arguments.words.isEmpty else { throw .usage("serve takes no words") }
@@ -18,8 +18,10 @@ func serve(_ list: [String]) async throws(CommandFault) -> Int32 {
   do {
     for warning in settings.warnings { log.warning("setting_doubtful", [.text("problem", warning)]) }
     let service = try await Service(settings, log: log)
-    log.info("ready", [.text("listen", service.address), .text("version", bramleyVersion)])
-    try await stopSignal()
+    var fields: [Log.Field] = [.text("listen", service.address), .text("version", bramleyVersion)]
+    if let address = service.adminAddress { fields.append(.text("adminListen", address)) }
+    log.info("ready", fields)
+    for await signal in try serviceSignals() where signal == .reload { reload(service, arguments, log) }
     log.info("stopping", [])
     await service.stop()
     log.info("stopped", [])
@@ -28,6 +30,16 @@ func serve(_ list: [String]) async throws(CommandFault) -> Int32 {
   } catch {
     await log.stop(within: .seconds(1))
     throw CommandFault(status: error.exitStatus, message: error.sentence)
+  }
+}
+
+/// Reads the settings again. With a fault in them nothing changes, and the log says what is wrong.
+private func reload(_ service: Service, _ arguments: Arguments, _ log: Log) {
+  do {
+    service.reload(try loadSettings(arguments))
+    log.info("reloaded", [])
+  } catch {
+    log.error("reload_refused", [.text("problem", error.message)])
   }
 }
 

@@ -28,12 +28,14 @@ struct Bench {
   let issuer: SessionIssuer
   let storage = MemoryStorage()
   let router: Router
+  let metrics = Metrics()
   let log: Log
   let lines = Lines()
 
   init(
     apiKeys: [String] = [], origins: [String] = ["*"],
-    steps: [ScriptedFetcher.Step] = [.answer(.json(TokenForge.apple.keySet))], readiness: Readiness? = nil
+    steps: [ScriptedFetcher.Step] = [.answer(.json(TokenForge.apple.keySet))], readiness: Readiness? = nil,
+    signIn: Rate? = nil, refresh: Rate? = nil, signUp: Rate? = nil, proxies: [String] = []
   ) async throws {
     fetcher = ScriptedFetcher(steps)
     let lines = lines
@@ -47,18 +49,27 @@ struct Bench {
         limits: SessionLimits(idle: 2_592_000, absolute: 31_536_000, retryWindow: 120)),
       recentLoginWindow: 300, storage: storage, ring: ring, keys: keys, clock: clock.wall, entropy: .system)
     let endpoints = Endpoints(
-      appleRules: IdentityTokenRules(
-        issuers: ["https://appleid.apple.com"], clients: [ClientID(unchecked: AppleClaims.audience): .standard],
-        maximumAge: 3600, leeway: 60),
       directory: KeyDirectory(
         url: "https://appleid.apple.com/auth/keys", policy: .standard, fetcher: fetcher, clock: clock.steady,
         report: { _ in }),
       issuer: issuer, projectID: "bramley", publicURL: "https://auth.example.com", clock: clock.wall, log: log,
+      metrics: metrics,
       readiness: {
         readiness ?? Readiness(database: true, signingKey: true, appleKeys: true, isShuttingDown: false)
       })
+    let policy = RequestPolicy(
+      appleRules: IdentityTokenRules(
+        issuers: ["https://appleid.apple.com"], clients: [ClientID(unchecked: AppleClaims.audience): .standard],
+        maximumAge: 3600, leeway: 60),
+      apiKeys: apiKeys.map { Secret($0) }, allowedOrigins: origins,
+      limits: RequestLimits(
+        signIn: signIn, refresh: refresh, signUp: signUp, clock: clock.steady, entropy: .seeded(1)),
+      trustedProxies: proxies.compactMap { Network($0) })
+    let counts = APIMetrics(metrics)
+    let tables = endpoints.tables(counts)
     router = Router(
-      routes: endpoints.routes, apiKeys: apiKeys.map { Secret($0) }, allowedOrigins: origins, entropy: .system, log: log)
+      routes: tables.open + tables.operators, policies: PolicyHolder(policy), metrics: counts, entropy: .system,
+      log: log)
   }
 
   /// Sends a request as the listener would hand it over.

@@ -44,6 +44,7 @@ private let table: [(code: String, status: Int, reasons: [String])] = [
   ("INVALID_ARGUMENT", 404, ["not_found"]), ("INVALID_ARGUMENT", 405, ["method_not_allowed"]),
   ("INVALID_ARGUMENT", 408, ["request_timeout"]), ("INVALID_ARGUMENT", 413, ["body_too_large"]),
   ("INVALID_ARGUMENT", 415, ["media_type_not_supported"]), ("INVALID_ARGUMENT", 431, ["header_too_large"]),
+  ("TOO_MANY_ATTEMPTS_TRY_LATER", 429, ["too_many_attempts_try_later"]),
   ("PERMISSION_DENIED", 403, ["api_key_missing", "api_key_invalid"]),
   (
     "UNAVAILABLE", 503,

@@ -92,3 +92,12 @@ struct SessionBench {
       link: link, createsAccount: createsAccount)
   }
 }
+
+extension SessionIssuer {
+  /// Reads a refresh token and trades it.
+  func refresh(
+    _ text: String
+  ) async throws(SessionRefusal) -> (session: IssuedSession, remark: RefreshRemark?) {
+    try await refresh(refreshToken(from: text))
+  }
+}

@@ -258,6 +258,43 @@ private let keyText = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
   }
 }
 
+@Suite struct ListenerSettingsTests {
+  @Test func `rates are a count and a unit, or off`() throws {
+    let rates = try read(["BRAMLEY_RATE_SIGNIN": "5/s", "BRAMLEY_RATE_REFRESH": "off", "BRAMLEY_RATE_SIGNUP": "7/d"]).rates
+    #expect(rates == Rates(signIn: Rate(count: 5, period: 1), refresh: nil, signUp: Rate(count: 7, period: 86_400)))
+    let standard = try read().rates
+    #expect(
+      standard
+        == Rates(
+          signIn: Rate(count: 30, period: 60), refresh: Rate(count: 60, period: 60), signUp: Rate(count: 100, period: 3600)))
+    for bad in ["", "30", "30/", "/m", "0/m", "-1/m", "+5/m", "30/x", "30 /m", "30/m/m", "1000001/m", "OFF", "1e3/m"] {
+      #expect(faults(["BRAMLEY_RATE_SIGNIN": bad]) == ["BRAMLEY_RATE_SIGNIN"])
+    }
+  }
+
+  @Test func `trusted proxies are networks`() throws {
+    #expect(try read(["BRAMLEY_TRUSTED_PROXIES": "10.0.0.0/8, fd00::/8,127.0.0.1"]).trustedProxies.count == 3)
+    #expect(try read().trustedProxies.isEmpty)
+    for bad in ["10.0.0.1/8", "proxy.example", "10.0.0.0/33"] {
+      #expect(faults(["BRAMLEY_TRUSTED_PROXIES": bad]) == ["BRAMLEY_TRUSTED_PROXIES"])
+    }
+  }
+
+  @Test func `certificate and key belong together and are read`() throws {
+    let tls = try read(["BRAMLEY_TLS_CERT": "/c", "BRAMLEY_TLS_KEY": "/k"], files: ["/c": "C", "/k": "K"]).tls
+    #expect(tls?.certificate == Array("C".utf8))
+    #expect(tls?.privateKey.reveal() == Array("K".utf8))
+    #expect(faults(["BRAMLEY_TLS_CERT": "/c"], files: ["/c": "C"]) == ["BRAMLEY_TLS_CERT"])
+    #expect(faults(["BRAMLEY_TLS_KEY": "/k"], files: ["/k": "K"]) == ["BRAMLEY_TLS_KEY"])
+    #expect(faults(["BRAMLEY_TLS_CERT": "/c", "BRAMLEY_TLS_KEY": "/k"], files: ["/c": "C"]) == ["BRAMLEY_TLS_KEY"])
+  }
+
+  @Test func `the operators' listener is an address like the other`() throws {
+    #expect(try read(["BRAMLEY_ADMIN_LISTEN": "127.0.0.1:9090"]).adminListen?.text == "127.0.0.1:9090")
+    #expect(faults(["BRAMLEY_ADMIN_LISTEN": "9090"]) == ["BRAMLEY_ADMIN_LISTEN"])
+  }
+}
+
 @Suite struct SecretSettingsTests {
   @Test func `a secret may come from a file, without its last line feed`() throws {
     let settings = try read(

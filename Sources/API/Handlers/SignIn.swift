@@ -9,30 +9,52 @@ internal import Wire
 ///
 /// The order is from cheap to dear: shapes, the bearer, the token's own checks, the nonce, and one transaction.
 struct SignIn: Sendable {
-  let rules: IdentityTokenRules
   let directory: KeyDirectory
   let issuer: SessionIssuer
   let clock: WallClock
+  let metrics: APIMetrics
 
   func respond(to call: Call) async throws(Failure) -> Response {
+    do throws(Failure) {
+      let (response, isNewUser) = try await signIn(call)
+      metrics.countSignIn(isNewUser ? "new_account" : "returning")
+      return response
+    } catch {
+      if error.reason == .keyUnknown { metrics.unknownKeyIDs.add() }
+      metrics.countSignIn(error.reason.rawValue)
+      throw error
+    }
+  }
+
+  private func signIn(_ call: Call) async throws(Failure) -> (Response, isNewUser: Bool) {
+    let limits = call.policy.limits
+    try limits.take(call.address, from: limits.signInsByAddress)
     let body = try SignInBody(call.request.jsonBody())
     let link = try bearer(of: call.request)
-    let (token, rawUserInfo) = try await verified(body)
+    let (token, rawUserInfo) = try await verified(body, rules: call.policy.appleRules)
     do {
       try token.nonceRule.check(raw: body.rawNonce, claim: token.claims.nonce)
     } catch {
       throw Failure(FailureReason(error))
     }
+    try limits.take(Array(token.claims.subject.text.utf8), from: limits.signInsByAccount)
+    // Whether somebody is new only the transaction knows; it is told beforehand whether he may be.
+    let wait = limits.wait(of: call.address, in: limits.newAccountsByAddress)
     let session: IssuedSession
     do {
-      session = try await issuer.signIn(request(for: token, body, link))
+      session = try await issuer.signIn(
+        request(for: token, body, link, createsAccount: body.autoCreate && wait == nil))
     } catch {
+      if let wait, body.autoCreate, error == .unknownIdentity { throw Failure(tooManyAttempts: wait) }
       throw Failure(refusing: error)
     }
-    return .json(answer(session, body, token, rawUserInfo))
+    if session.isNewUser { try? limits.take(call.address, from: limits.newAccountsByAddress) }
+    return (.json(answer(session, body, token, rawUserInfo)), session.isNewUser)
   }
 
-  private func verified(_ body: SignInBody) async throws(Failure) -> (VerifiedIdentityToken, String) {
+  private func verified(_ body: SignInBody, rules: IdentityTokenRules) async throws(Failure) -> (
+    VerifiedIdentityToken, String
+  ) {
     do {
       let token = try UnverifiedIdentityToken(parsing: body.idToken, rules: rules)
       let key = try await directory.key(token.keyID)
@@ -58,14 +80,14 @@ struct SignIn: Sendable {
   }
 
   private func request(
-    for token: VerifiedIdentityToken, _ body: SignInBody, _ link: SessionTokenClaims?
+    for token: VerifiedIdentityToken, _ body: SignInBody, _ link: SessionTokenClaims?, createsAccount: Bool
   ) -> SignInRequest {
     SignInRequest(
       identity: ProviderIdentity(provider: appleProviderID, subject: token.claims.subject),
       profile: token.claims.profile, name: body.name, device: body.device, tokenDigest: token.digest,
       tokenIssuedAt: token.claims.issuedAt, tokenExpiresAt: token.claims.expiresAt,
       isTokenTooOld: token.isTooOld, rawNonce: body.rawNonce,
-      demandsChallenge: token.nonceRule.demandsChallenge, link: link, createsAccount: body.autoCreate)
+      demandsChallenge: token.nonceRule.demandsChallenge, link: link, createsAccount: createsAccount)
   }
 
   /// Firebase's names, and ours. Unknown values are left out.

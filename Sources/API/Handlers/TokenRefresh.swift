@@ -11,26 +11,49 @@ struct TokenRefresh: Sendable {
   let issuer: SessionIssuer
   let projectID: String
   let log: Log
+  let metrics: APIMetrics
 
   func respond(to call: Call) async throws(Failure) -> Response {
+    do throws(Failure) {
+      let response = try await refresh(call)
+      metrics.countRefresh("refreshed")
+      return response
+    } catch {
+      metrics.countRefresh(error.reason.rawValue)
+      throw error
+    }
+  }
+
+  private func refresh(_ call: Call) async throws(Failure) -> Response {
+    let limits = call.policy.limits
+    try limits.take(call.address, from: limits.refreshesByAddress)
     let fields = try call.request.jsonOrFormBody()
     guard try fields.text("grant_type", "grantType") == "refresh_token" else {
       throw Failure(.invalidGrantType)
     }
-    guard let token = try fields.text("refresh_token", "refreshToken") else {
+    guard let text = try fields.text("refresh_token", "refreshToken") else {
       throw Failure(.missingRefreshToken)
     }
+    let token: RefreshToken
+    do {
+      token = try issuer.refreshToken(from: text)
+    } catch {
+      throw Failure(refusing: error)
+    }
+    try limits.take(token.session.bytes, from: limits.refreshesBySession)
     let issued: IssuedSession
     let remark: RefreshRemark?
     do {
       (issued, remark) = try await issuer.refresh(token)
     } catch {
       if error == .refreshTokenReused {
+        metrics.reuses.add()
         log.warning("refresh_token_reused", [.text("requestId", call.requestID)])
       }
       throw Failure(refusing: error)
     }
     if let remark {
+      if remark == .lateRepeat { metrics.lateRepeats.add() }
       log.warning(
         "refresh_remark",
         [

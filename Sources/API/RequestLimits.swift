@@ -1,0 +1,40 @@
+package import Domain
+
+/// The limits on what one address, one account and one session may ask; nil where there is none.
+package struct RequestLimits: Sendable {
+  let signInsByAddress: RateLimiter?
+  let signInsByAccount: RateLimiter?
+  let refreshesByAddress: RateLimiter?
+  let refreshesBySession: RateLimiter?
+  let newAccountsByAddress: RateLimiter?
+  private let clock: SteadyClock
+
+  /// - Parameters:
+  ///   - signIn, refresh, signUp: The rates that are set.
+  ///   - entropy: Makes each table's seed.
+  package init(signIn: Rate?, refresh: Rate?, signUp: Rate?, clock: SteadyClock, entropy: Entropy) {
+    func limiter(_ rate: Rate?) -> RateLimiter? {
+      rate.map { rate in
+        let seed = entropy.bytes(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        return RateLimiter(rate: rate, places: 32_768, seed: seed)
+      }
+    }
+    signInsByAddress = limiter(signIn)
+    signInsByAccount = limiter(signIn)
+    refreshesByAddress = limiter(refresh)
+    refreshesBySession = limiter(refresh)
+    newAccountsByAddress = limiter(signUp)
+    self.clock = clock
+  }
+
+  /// Takes one request's worth, or refuses with the time to wait.
+  func take(_ key: [UInt8], from limiter: RateLimiter?) throws(Failure) {
+    guard let seconds = limiter?.take(key, at: clock.now()) else { return }
+    throw Failure(tooManyAttempts: seconds)
+  }
+
+  /// The time to wait before a key may ask again; nil when it may now.
+  func wait(of key: [UInt8], in limiter: RateLimiter?) -> Int64? {
+    limiter?.look(key, at: clock.now())
+  }
+}

@@ -1,0 +1,42 @@
+internal import API
+internal import Domain
+internal import Settings
+internal import Synchronization
+internal import Telemetry
+
+/// What may change while the service runs: client ids, API keys, origins, rates, trusted proxies and the log level.
+final class Reloading: Sendable {
+  let policies: PolicyHolder
+  private let rates: Mutex<(Rates, RequestLimits)>
+  private let log: Log
+  private let entropy: Entropy
+
+  init(_ settings: Settings, log: Log, entropy: Entropy) {
+    let limits = makeLimits(settings.rates, entropy)
+    rates = Mutex((settings.rates, limits))
+    policies = PolicyHolder(makePolicy(settings, limits))
+    self.log = log
+    self.entropy = entropy
+  }
+
+  /// Puts new settings in force. Rates that stay as they were keep what they have counted.
+  func take(_ settings: Settings) {
+    let limits = rates.withLock { kept in
+      if kept.0 != settings.rates { kept = (settings.rates, makeLimits(settings.rates, entropy)) }
+      return kept.1
+    }
+    policies.replace(with: makePolicy(settings, limits))
+    log.threshold = settings.logLevel
+  }
+}
+
+private func makeLimits(_ rates: Rates, _ entropy: Entropy) -> RequestLimits {
+  RequestLimits(
+    signIn: rates.signIn, refresh: rates.refresh, signUp: rates.signUp, clock: .system, entropy: entropy)
+}
+
+private func makePolicy(_ settings: Settings, _ limits: RequestLimits) -> RequestPolicy {
+  RequestPolicy(
+    appleRules: settings.appleRules, apiKeys: settings.apiKeys, allowedOrigins: settings.allowedOrigins,
+    limits: limits, trustedProxies: settings.trustedProxies)
+}
