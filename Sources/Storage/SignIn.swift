@@ -116,6 +116,7 @@ package struct SessionGrant: Sendable, Equatable {
   }
 }
 
+/// What a sign-in came to, decided and written in one transaction.
 package enum SignInOutcome: Sendable, Equatable {
   case signedIn(SessionGrant, isNewUser: Bool)
   case objected(SignInObjection)
