@@ -313,7 +313,8 @@ private func listenAddress(_ text: String) -> Settings.Listen? {
   } else if host.contains(":") {
     return nil
   }
-  guard !host.isEmpty, host.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !"[]/@".utf8.contains($0) }) else {
+  guard !host.isEmpty, host.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !"[]/@".utf8.contains($0) })
+  else {
     return nil
   }
   return Settings.Listen(host: String(host), port: port)
