@@ -52,14 +52,16 @@ struct Bench {
       directory: KeyDirectory(
         url: "https://appleid.apple.com/auth/keys", policy: .standard, fetcher: fetcher, clock: clock.steady,
         report: { _ in }),
-      issuer: issuer, projectID: "bramley", publicURL: "https://auth.example.com", clock: clock.wall, log: log,
+      issuer: issuer, projectID: "bramley", publicURL: "https://auth.example.com", clock: clock.wall,
+      log: log,
       metrics: metrics,
       readiness: {
         readiness ?? Readiness(database: true, signingKey: true, appleKeys: true, isShuttingDown: false)
       })
     let policy = RequestPolicy(
       appleRules: IdentityTokenRules(
-        issuers: ["https://appleid.apple.com"], clients: [ClientID(unchecked: AppleClaims.audience): .standard],
+        issuers: ["https://appleid.apple.com"],
+        clients: [ClientID(unchecked: AppleClaims.audience): .standard],
         maximumAge: 3600, leeway: 60),
       apiKeys: apiKeys.map { Secret($0) }, allowedOrigins: origins,
       limits: RequestLimits(
@@ -68,7 +70,8 @@ struct Bench {
     let counts = APIMetrics(metrics)
     let tables = endpoints.tables(counts)
     router = Router(
-      routes: tables.open + tables.operators, policies: PolicyHolder(policy), metrics: counts, entropy: .system,
+      routes: tables.open + tables.operators, policies: PolicyHolder(policy), metrics: counts,
+      entropy: .system,
       log: log)
   }
 
@@ -97,7 +100,9 @@ struct Bench {
       "rawNonce": jsonText(AppleClaims.rawNonce),
     ]
     members.merge(changes) { $1 }
-    return "{" + members.compactMap { name, value in value.map { jsonText(name) + ":" + $0 } }.joined(separator: ",") + "}"
+    return "{"
+      + members.compactMap { name, value in value.map { jsonText(name) + ":" + $0 } }.joined(separator: ",")
+      + "}"
   }
 
   func signIn(_ changes: [String: String?] = [:], headers: Headers = [:]) async throws -> Response {

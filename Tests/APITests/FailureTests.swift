@@ -10,7 +10,8 @@ private let table: [(code: String, status: Int, reasons: [String])] = [
   (
     "MISSING_OR_INVALID_NONCE", 400,
     [
-      "nonce_missing", "nonce_mismatch", "nonce_claim_missing", "nonce_is_already_hashed", "nonce_claim_not_hashed",
+      "nonce_missing", "nonce_mismatch", "nonce_claim_missing", "nonce_is_already_hashed",
+      "nonce_claim_not_hashed",
       "nonce_claim_is_hashed", "nonce_double_hashed", "nonce_wrong_encoding", "credential_already_used",
       "challenge_required", "challenge_expired",
     ]
@@ -27,19 +28,25 @@ private let table: [(code: String, status: Int, reasons: [String])] = [
   (
     "TOKEN_EXPIRED", 400,
     [
-      "session_token_expired", "session_ended", "session_revoked", "refresh_token_reused", "refresh_token_unknown",
+      "session_token_expired", "session_ended", "session_revoked", "refresh_token_reused",
+      "refresh_token_unknown",
       "session_idle", "session_over_age",
     ]
   ),
-  ("INVALID_REFRESH_TOKEN", 400, ["invalid_refresh_token"]), ("MISSING_REFRESH_TOKEN", 400, ["missing_refresh_token"]),
+  ("INVALID_REFRESH_TOKEN", 400, ["invalid_refresh_token"]),
+  ("MISSING_REFRESH_TOKEN", 400, ["missing_refresh_token"]),
   ("INVALID_GRANT_TYPE", 400, ["invalid_grant_type"]), ("USER_DISABLED", 400, ["user_disabled"]),
   ("USER_NOT_FOUND", 400, ["user_not_found"]), ("EMAIL_NOT_FOUND", 400, ["email_not_found"]),
   ("FEDERATED_USER_ID_ALREADY_LINKED", 400, ["federated_user_id_already_linked"]),
   ("CREDENTIAL_TOO_OLD_LOGIN_AGAIN", 400, ["credential_too_old_login_again"]),
-  ("OPERATION_NOT_ALLOWED", 400, ["operation_not_allowed"]), ("INVALID_PROVIDER_ID", 400, ["invalid_provider_id"]),
+  ("OPERATION_NOT_ALLOWED", 400, ["operation_not_allowed"]),
+  ("INVALID_PROVIDER_ID", 400, ["invalid_provider_id"]),
   (
     "INVALID_ARGUMENT", 400,
-    ["body_malformed", "request_malformed", "duplicate_member", "field_missing", "field_type", "field_too_long"]
+    [
+      "body_malformed", "request_malformed", "duplicate_member", "field_missing", "field_type",
+      "field_too_long",
+    ]
   ),
   ("INVALID_ARGUMENT", 404, ["not_found"]), ("INVALID_ARGUMENT", 405, ["method_not_allowed"]),
   ("INVALID_ARGUMENT", 408, ["request_timeout"]), ("INVALID_ARGUMENT", 413, ["body_too_large"]),
@@ -49,7 +56,8 @@ private let table: [(code: String, status: Int, reasons: [String])] = [
   (
     "UNAVAILABLE", 503,
     [
-      "apple_keys_unavailable", "storage_unavailable", "signing_key_unavailable", "deadline_exceeded", "overloaded",
+      "apple_keys_unavailable", "storage_unavailable", "signing_key_unavailable", "deadline_exceeded",
+      "overloaded",
       "shutting_down",
     ]
   ),
@@ -61,7 +69,8 @@ private let table: [(code: String, status: Int, reasons: [String])] = [
     let expected = table.flatMap { row in row.reasons.map { "\($0) \(row.code) \(row.status)" } }
     let present = FailureReason.allCases.map { "\($0.rawValue) \($0.row.code.rawValue) \($0.row.status)" }
     #expect(expected.sorted() == present.sorted())
-    #expect(Set(FailureReason.allCases.map { $0.row.code.rawValue }) == Set(FailureCode.allCases.map(\.rawValue)))
+    #expect(
+      Set(FailureReason.allCases.map { $0.row.code.rawValue }) == Set(FailureCode.allCases.map(\.rawValue)))
   }
 
   @Test(arguments: FailureReason.allCases)
@@ -109,7 +118,8 @@ private let table: [(code: String, status: Int, reasons: [String])] = [
   @Test(arguments: [
     (ListenerRefusal.requestMalformed, 400, "request_malformed"), (.headerTooLarge, 431, "header_too_large"),
     (.bodyTooLarge, 413, "body_too_large"), (.requestTimeout, 408, "request_timeout"),
-    (.deadlineExceeded, 503, "deadline_exceeded"), (.overloaded, 503, "overloaded"), (.shuttingDown, 503, "shutting_down"),
+    (.deadlineExceeded, 503, "deadline_exceeded"), (.overloaded, 503, "overloaded"),
+    (.shuttingDown, 503, "shutting_down"),
   ])
   func `the listener's refusals are answers like any other`(
     _ refusal: ListenerRefusal, _ status: Int, _ reason: String

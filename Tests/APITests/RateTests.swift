@@ -75,20 +75,24 @@ import Wire
     #expect(try await bench.post("/v1/token", body).status == 429)
   }
 
-  @Test(arguments: [
-    (["10.0.0.9"], "192.0.2.1", "192.0.2.2", false), (["127.0.0.0/8"], "192.0.2.1", "192.0.2.2", true),
-    (["127.0.0.0/8"], "192.0.2.1, 198.51.100.1", "192.0.2.2, 198.51.100.1", false),
-    (["127.0.0.0/8", "198.51.100.0/24"], "192.0.2.1, 198.51.100.1", "192.0.2.2,198.51.100.1", true),
-    (["127.0.0.0/8"], "2001:db8::1", "2001:db8::2", false), (["127.0.0.0/8"], "2001:db8::1", "2001:db8:0:1::1", true),
-    (["127.0.0.0/8"], "unknown", "garbage", false), (["127.0.0.0/8"], "192.0.2.1:80", "192.0.2.2:81", false),
-  ] as [([String], String, String, Bool)])
+  @Test(
+    arguments: [
+      (["10.0.0.9"], "192.0.2.1", "192.0.2.2", false), (["127.0.0.0/8"], "192.0.2.1", "192.0.2.2", true),
+      (["127.0.0.0/8"], "192.0.2.1, 198.51.100.1", "192.0.2.2, 198.51.100.1", false),
+      (["127.0.0.0/8", "198.51.100.0/24"], "192.0.2.1, 198.51.100.1", "192.0.2.2,198.51.100.1", true),
+      (["127.0.0.0/8"], "2001:db8::1", "2001:db8::2", false),
+      (["127.0.0.0/8"], "2001:db8::1", "2001:db8:0:1::1", true),
+      (["127.0.0.0/8"], "unknown", "garbage", false),
+      (["127.0.0.0/8"], "192.0.2.1:80", "192.0.2.2:81", false),
+    ] as [([String], String, String, Bool)])
   func `an address is counted by what a trusted proxy says, and by nothing else`(
     _ proxies: [String], _ one: String, _ other: String, _ areApart: Bool
   ) async throws {
     let bench = try await Bench(refresh: Rate(count: 1, period: 60), proxies: proxies)
     func status(_ forwarded: String) async throws -> Int {
       try await bench.post(
-        "/v1/token", "{}", headers: ["X-Forwarded-For": forwarded, "X-Real-IP": "203.0.113.9", "Forwarded": "for=203.0.113.9"]
+        "/v1/token", "{}",
+        headers: ["X-Forwarded-For": forwarded, "X-Real-IP": "203.0.113.9", "Forwarded": "for=203.0.113.9"]
       ).status
     }
     #expect(try await status(one) == 400)

@@ -6,7 +6,8 @@ import Wire
 
 @Suite struct RequestBodyTests {
   @Test(arguments: [
-    "application/json", "application/json; charset=utf-8", "application/json;charset=UTF-8", "Application/JSON",
+    "application/json", "application/json; charset=utf-8", "application/json;charset=UTF-8",
+    "Application/JSON",
     "application/json ; charset=\"utf-8\"", "application/json; boundary=x", "application/json;",
   ])
   func `J10 JSON in UTF-8 is taken`(_ type: String) async throws {
@@ -17,9 +18,12 @@ import Wire
   }
 
   @Test(arguments: [
-    "text/plain", "", "application/json; charset=utf-16", "application/json; charset=latin1", "application/jsonp",
-    "text/json", "application/x-www-form-urlencoded", "application/json, text/plain", "*/*", "multipart/form-data",
-    "application/json; charset=utf-8; charset=utf-16", "application/json; charset = utf-16", "appli cation/json", "application/ json", ";application/json",
+    "text/plain", "", "application/json; charset=utf-16", "application/json; charset=latin1",
+    "application/jsonp",
+    "text/json", "application/x-www-form-urlencoded", "application/json, text/plain", "*/*",
+    "multipart/form-data",
+    "application/json; charset=utf-8; charset=utf-16", "application/json; charset = utf-16",
+    "appli cation/json", "application/ json", ";application/json",
   ])
   func `J10 other media types are refused`(_ type: String) async throws {
     let bench = try await Bench()
@@ -38,7 +42,8 @@ import Wire
   }
 
   @Test(arguments: [
-    "", "[]", "null", "{", "{}x", #"{"idToken":"a",}"#, "\u{FEFF}{}", #"{"idToken":"\ud800"}"#, #"{"idToken":"a\u0000"}"#,
+    "", "[]", "null", "{", "{}x", #"{"idToken":"a",}"#, "\u{FEFF}{}", #"{"idToken":"\ud800"}"#,
+    #"{"idToken":"a\u0000"}"#,
     "idToken=a",
   ])
   func `J08 what is not an object in strict JSON is malformed`(_ body: String) async throws {
@@ -51,12 +56,15 @@ import Wire
     let bench = try await Bench()
     let headers: Headers = ["Content-Type": "application/json"]
     let utf16 = Array("{}".utf16).flatMap { [UInt8($0 & 255), UInt8($0 >> 8)] }
-    #expect(try await bench.send("POST", "/v1/token", headers: headers, body: utf16).reason == "body_malformed")
+    #expect(
+      try await bench.send("POST", "/v1/token", headers: headers, body: utf16).reason == "body_malformed")
     let deep = #"{"a":"# + String(repeating: "[", count: 60_000)
     #expect(try await bench.post("/v1/token", deep).reason == "body_malformed")
   }
 
-  @Test(arguments: [#"{"idToken":"a","idToken":"b"}"#, #"{"idToken":"a","\u0069dToken":"b"}"#, #"{"x":{"y":1,"y":1}}"#])
+  @Test(arguments: [
+    #"{"idToken":"a","idToken":"b"}"#, #"{"idToken":"a","\u0069dToken":"b"}"#, #"{"x":{"y":1,"y":1}}"#,
+  ])
   func `J02 a member named twice is refused`(_ body: String) async throws {
     let bench = try await Bench()
     #expect(try await bench.post("/v1/signInWithIdp", body).reason == "duplicate_member")
@@ -70,7 +78,8 @@ import Wire
 
   private func form(_ bench: Bench, _ body: String) async throws -> Response {
     try await bench.send(
-      "POST", "/v1/token", headers: ["Content-Type": "application/x-www-form-urlencoded"], body: Array(body.utf8))
+      "POST", "/v1/token", headers: ["Content-Type": "application/x-www-form-urlencoded"],
+      body: Array(body.utf8))
   }
 
   @Test func `a refresh token is traded, as a form and as JSON in both spellings`() async throws {
@@ -90,7 +99,9 @@ import Wire
     let response = try await form(bench, "grant_type=refresh_token&refresh_token=\(token)&client=x")
     let answer = try response.object()
     #expect(
-      answer.names == ["access_token", "id_token", "refresh_token", "expires_in", "token_type", "user_id", "project_id"])
+      answer.names == [
+        "access_token", "id_token", "refresh_token", "expires_in", "token_type", "user_id", "project_id",
+      ])
     #expect(answer.text("access_token") == answer.text("id_token"))
     #expect(answer.text("token_type") == "Bearer")
     #expect(answer.text("expires_in") == "3600")
@@ -105,15 +116,19 @@ import Wire
     let tokens = #"{"grant_type":"refresh_token","refresh_token":"x","refreshToken":"x"}"#
     #expect(try await bench.post("/v1/token", tokens).reason == "duplicate_member")
     #expect(
-      try await form(bench, "grant_type=refresh_token&refresh_token=x&refreshToken=x").reason == "duplicate_member")
-    #expect(try await form(bench, "grant_type=refresh_token&grant_type=refresh_token").reason == "duplicate_member")
+      try await form(bench, "grant_type=refresh_token&refresh_token=x&refreshToken=x").reason
+        == "duplicate_member")
+    #expect(
+      try await form(bench, "grant_type=refresh_token&grant_type=refresh_token").reason == "duplicate_member")
   }
 
   @Test(arguments: [
-    ("", "invalid_grant_type"), ("grant_type=password", "invalid_grant_type"), ("grand_type=refresh_token", "invalid_grant_type"),
+    ("", "invalid_grant_type"), ("grant_type=password", "invalid_grant_type"),
+    ("grand_type=refresh_token", "invalid_grant_type"),
     ("grant_type=", "invalid_grant_type"), ("grant_type=refresh_token", "missing_refresh_token"),
     ("grant_type=refresh_token&refresh_token=", "missing_refresh_token"),
-    ("grant_type=refresh_token&refresh_token=garbage", "invalid_refresh_token"), ("grant_type=%", "body_malformed"),
+    ("grant_type=refresh_token&refresh_token=garbage", "invalid_refresh_token"),
+    ("grant_type=%", "body_malformed"),
     ("grant_type=%FF", "body_malformed"), ("grant_type=refresh_token&refresh_token=a%00", "body_malformed"),
   ])
   func `what is wrong with a form is said`(_ body: String, _ reason: String) async throws {
@@ -138,10 +153,14 @@ import Wire
     var token = first
     for _ in 0..<3 {
       token = try #require(
-        try await form(bench, "grant_type=refresh_token&refresh_token=\(token)").object().text("refresh_token"))
+        try await form(bench, "grant_type=refresh_token&refresh_token=\(token)").object().text(
+          "refresh_token"))
     }
-    #expect(try await form(bench, "grant_type=refresh_token&refresh_token=\(first)").reason == "refresh_token_reused")
-    #expect(try await form(bench, "grant_type=refresh_token&refresh_token=\(token)").reason == "session_revoked")
+    #expect(
+      try await form(bench, "grant_type=refresh_token&refresh_token=\(first)").reason
+        == "refresh_token_reused")
+    #expect(
+      try await form(bench, "grant_type=refresh_token&refresh_token=\(token)").reason == "session_revoked")
     await bench.log.flush()
     #expect(bench.lines.all.contains("refresh_token_reused"))
     #expect(!bench.lines.all.contains(first))

@@ -9,11 +9,15 @@ import Wire
   @Test func `a request id is taken where it is printable, else made`() async throws {
     let bench = try await Bench()
     for id in ["a", "with space ~", String(repeating: "x", count: 128)] {
-      #expect(try await bench.send("GET", "/livez", headers: ["X-Request-Id": id]).headers.all("X-Request-Id") == [id])
+      #expect(
+        try await bench.send("GET", "/livez", headers: ["X-Request-Id": id]).headers.all("X-Request-Id") == [
+          id
+        ])
     }
     var made: Set<String> = []
     for id in ["", String(repeating: "x", count: 129), "é", "a\tb", "a\u{7f}"] {
-      let ids = try await bench.send("GET", "/livez", headers: ["X-Request-Id": id]).headers.all("X-Request-Id")
+      let ids = try await bench.send("GET", "/livez", headers: ["X-Request-Id": id]).headers.all(
+        "X-Request-Id")
       #expect(ids.count == 1)
       #expect(ids.first?.utf8.count == 32)
       made.formUnion(ids)
@@ -21,11 +25,14 @@ import Wire
     #expect(made.count == 5)
   }
 
-  @Test(arguments: ["/", "", "/v1", "/v1/token/", "/V1/token", "//v1/token", "/v1/%74oken", "/livez/", "/v1/signInWithIdp/x"])
+  @Test(arguments: [
+    "/", "", "/v1", "/v1/token/", "/V1/token", "//v1/token", "/v1/%74oken", "/livez/", "/v1/signInWithIdp/x",
+  ])
   func `a path that is no route is not found`(_ path: String) async throws {
     let bench = try await Bench()
     let request = Request(
-      method: "POST", path: path, peer: try #require(PeerAddress(bytes: [127, 0, 0, 1], port: 1)), arrived: .now)
+      method: "POST", path: path, peer: try #require(PeerAddress(bytes: [127, 0, 0, 1], port: 1)),
+      arrived: .now)
     let response = await bench.router.respond(to: request)
     #expect(response.status == 404)
     #expect(response.reason == "not_found")
@@ -33,10 +40,13 @@ import Wire
   }
 
   @Test(arguments: [
-    ("GET", "/v1/token", "OPTIONS, POST"), ("DELETE", "/livez", "GET, HEAD, OPTIONS"), ("get", "/livez", "GET, HEAD, OPTIONS"),
+    ("GET", "/v1/token", "OPTIONS, POST"), ("DELETE", "/livez", "GET, HEAD, OPTIONS"),
+    ("get", "/livez", "GET, HEAD, OPTIONS"),
     ("HEAD", "/v1/token", "OPTIONS, POST"), ("POST", "/.well-known/jwks.json", "GET, HEAD, OPTIONS"),
   ])
-  func `another method is told which there are`(_ method: String, _ path: String, _ allow: String) async throws {
+  func `another method is told which there are`(_ method: String, _ path: String, _ allow: String)
+    async throws
+  {
     let bench = try await Bench()
     let response = try await bench.send(method, path)
     #expect(response.status == 405)
@@ -58,7 +68,8 @@ import Wire
       "OPTIONS", "/v1/signInWithIdp",
       headers: [
         "Origin": "https://app.example", "Access-Control-Request-Method": "POST",
-        "Access-Control-Request-Headers": "content-type,x-firebase-gmpid", "Access-Control-Request-Private-Network": "true",
+        "Access-Control-Request-Headers": "content-type,x-firebase-gmpid",
+        "Access-Control-Request-Private-Network": "true",
       ])
     #expect(response.status == 204)
     #expect(response.body.isEmpty)
@@ -98,7 +109,9 @@ import Wire
     #expect(try await bench.send("POST", "/v1/nonces?key=").reason == "api_key_missing")
     #expect(try await bench.send("POST", "/v1/nonces?key=other").reason == "api_key_invalid")
     #expect(try await bench.send("POST", "/v1/nonces?key=key-on").reason == "api_key_invalid")
-    #expect(try await bench.send("POST", "/v1/nonces", headers: ["X-API-Key": "KEY-ONE"]).reason == "api_key_invalid")
+    #expect(
+      try await bench.send("POST", "/v1/nonces", headers: ["X-API-Key": "KEY-ONE"]).reason
+        == "api_key_invalid")
     #expect(try await bench.send("POST", "/v1/nonces", headers: ["X-API-Key": "x"]).status == 403)
     for target in ["/v1/nonces?key=key-one", "/v1/nonces?a=b&key=key%2Btwo"] {
       #expect(try await bench.send("POST", target).status == 200)
@@ -113,7 +126,8 @@ import Wire
     let bench = try await Bench()
     let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     let response = try await bench.signIn(
-      ["fullName": #"{"givenName":"Adalovelace"}"#], headers: ["X-Request-Id": "find-me", "traceparent": trace])
+      ["fullName": #"{"givenName":"Adalovelace"}"#],
+      headers: ["X-Request-Id": "find-me", "traceparent": trace])
     #expect(response.status == 200)
     _ = try await bench.send("GET", "/secret-path?key=hunter2", headers: ["traceparent": "evil\""])
     await bench.log.flush()
@@ -123,7 +137,9 @@ import Wire
     #expect(text.contains(trace))
     #expect(text.contains(#""reason":"not_found""#))
     let refresh = try #require(response.object().text("refreshToken"))
-    for secret in ["Adalovelace", AppleClaims.rawNonce, refresh, "hunter2", "secret-path", "evil", "privaterelay"] {
+    for secret in [
+      "Adalovelace", AppleClaims.rawNonce, refresh, "hunter2", "secret-path", "evil", "privaterelay",
+    ] {
       #expect(!text.contains(secret))
     }
   }

@@ -21,8 +21,10 @@ private let signIn = "/v1/signInWithIdp"
     let answer = try response.object()
     #expect(
       answer.names == [
-        "idToken", "refreshToken", "expiresIn", "localId", "providerId", "federatedId", "email", "emailVerified",
-        "isPrivateEmail", "isNewUser", "displayName", "firstName", "lastName", "fullName", "rawUserInfo", "oauthIdToken",
+        "idToken", "refreshToken", "expiresIn", "localId", "providerId", "federatedId", "email",
+        "emailVerified",
+        "isPrivateEmail", "isNewUser", "displayName", "firstName", "lastName", "fullName", "rawUserInfo",
+        "oauthIdToken",
         "sessionId", "realUserStatus",
       ])
     #expect(answer.text("email") == "abc123xyz@privaterelay.appleid.com")
@@ -40,7 +42,9 @@ private let signIn = "/v1/signInWithIdp"
     let claims = AppleClaims(issuedAt: bench.clock.now).setting("email", nil).setting("real_user_status", nil)
     let body = bench.signInBody(["email": "\"victim@example.com\""], claims: claims)
     let answer = try await bench.post(signIn, body).object()
-    for name in ["email", "emailVerified", "isPrivateEmail", "displayName", "firstName", "fullName", "realUserStatus"] {
+    for name in [
+      "email", "emailVerified", "isPrivateEmail", "displayName", "firstName", "fullName", "realUserStatus",
+    ] {
       #expect(answer[name] == nil)
     }
   }
@@ -59,7 +63,8 @@ private let signIn = "/v1/signInWithIdp"
   }
 
   @Test(arguments: [
-    "providerId", "idToken", "rawNonce", "authorizationCode", "redirectUri", "fullName", "device", "autoCreate",
+    "providerId", "idToken", "rawNonce", "authorizationCode", "redirectUri", "fullName", "device",
+    "autoCreate",
   ])
   func `N17 a field of another type is never coerced`(_ name: String) async throws {
     let bench = try await Bench()
@@ -73,7 +78,9 @@ private let signIn = "/v1/signInWithIdp"
   }
 
   @Test(arguments: ["idToken", "rawNonce"], [nil, "null", "\"\""])
-  func `N10 N16 a needed field that is absent, null or empty is missing`(_ name: String, _ value: String?) async throws {
+  func `N10 N16 a needed field that is absent, null or empty is missing`(_ name: String, _ value: String?)
+    async throws
+  {
     let bench = try await Bench()
     let response = try await bench.signIn([name: value])
     #expect(response.reason == (name == "rawNonce" ? "nonce_missing" : "field_missing"))
@@ -86,9 +93,10 @@ private let signIn = "/v1/signInWithIdp"
     #expect(try await bench.signIn([name: "null"]).status == 200)
   }
 
-  @Test(arguments: [
-    "fullName", "device",
-  ], ["123", "true", "[]", "{}"])
+  @Test(
+    arguments: [
+      "fullName", "device",
+    ], ["123", "true", "[]", "{}"])
   func `N17 so it is inside objects`(_ name: String, _ value: String) async throws {
     let bench = try await Bench()
     let members =
@@ -111,12 +119,16 @@ private let signIn = "/v1/signInWithIdp"
       let fits = try await bench.signIn([name: jsonText(String(repeating: "x", count: limit))])
       #expect(fits.reason != "field_too_long")
     }
-    #expect(try await bench.signIn(["idToken": jsonText(String(repeating: "x", count: 9000))]).reason == "token_too_large")
+    #expect(
+      try await bench.signIn(["idToken": jsonText(String(repeating: "x", count: 9000))]).reason
+        == "token_too_large")
   }
 
   @Test func `U01 U04 a name is cleaned and its emptiness is no fault`() async throws {
     let bench = try await Bench()
-    let answer = try await bench.signIn(["fullName": #"{"givenName":"\u200b\u200b","familyName":" Ada\u0001 "}"#]).object()
+    let answer = try await bench.signIn([
+      "fullName": #"{"givenName":"\u200b\u200b","familyName":" Ada\u0001 "}"#
+    ]).object()
     #expect(answer["firstName"] == nil)
     #expect(answer.text("lastName") == "Ada")
     let nul = try await bench.signIn(["fullName": #"{"givenName":"A\u0000B"}"#])
@@ -142,14 +154,19 @@ private let signIn = "/v1/signInWithIdp"
       (TokenForge.apple.token(AppleClaims(issuedAt: now - 3601)), "token_too_old"),
       (TokenForge.apple.token(AppleClaims(issuedAt: now + 61)), "token_from_the_future"),
       (TokenForge.apple.token(claims.setting("exp", "\"x\"")), "claim_invalid"),
-      (TokenForge.apple.token(header: #"{"alg":"RS256","kid":"UNKNOWN"}"#, claims: claims.json), "key_unknown"),
+      (
+        TokenForge.apple.token(header: #"{"alg":"RS256","kid":"UNKNOWN"}"#, claims: claims.json),
+        "key_unknown"
+      ),
     ]
     for (token, reason) in cases {
       let response = try await bench.signIn(["idToken": jsonText(token)])
       #expect(response.reason == reason)
       #expect(response.status == 400)
     }
-    #expect(try await bench.signIn(["rawNonce": jsonText(AppleClaims.hashedNonce)]).reason == "nonce_is_already_hashed")
+    #expect(
+      try await bench.signIn(["rawNonce": jsonText(AppleClaims.hashedNonce)]).reason
+        == "nonce_is_already_hashed")
   }
 
   @Test func `a failed attempt burns nothing`() async throws {
@@ -168,7 +185,9 @@ private let signIn = "/v1/signInWithIdp"
       #expect(response.headers.first("WWW-Authenticate")?.hasPrefix("Bearer") == true)
     }
     let session = try #require(try await bench.signIn().object().text("idToken"))
-    let twice = try await bench.signIn(headers: ["Authorization": "Bearer \(session)", "authorization": "Bearer \(session)"])
+    let twice = try await bench.signIn(headers: [
+      "Authorization": "Bearer \(session)", "authorization": "Bearer \(session)",
+    ])
     #expect(twice.status == 401)
     bench.clock.advance(3660)
     let late = try await bench.signIn(headers: ["Authorization": "bearer \(session)"])

@@ -60,9 +60,18 @@ import Wire
     let bench = try await Bench()
     #expect(try await bench.send("GET", "/readyz").status == 200)
     let cases = [
-      (Readiness(database: false, signingKey: true, appleKeys: true, isShuttingDown: false), "storage_unavailable"),
-      (Readiness(database: true, signingKey: false, appleKeys: true, isShuttingDown: false), "signing_key_unavailable"),
-      (Readiness(database: true, signingKey: true, appleKeys: false, isShuttingDown: false), "apple_keys_unavailable"),
+      (
+        Readiness(database: false, signingKey: true, appleKeys: true, isShuttingDown: false),
+        "storage_unavailable"
+      ),
+      (
+        Readiness(database: true, signingKey: false, appleKeys: true, isShuttingDown: false),
+        "signing_key_unavailable"
+      ),
+      (
+        Readiness(database: true, signingKey: true, appleKeys: false, isShuttingDown: false),
+        "apple_keys_unavailable"
+      ),
       (Readiness(database: true, signingKey: true, appleKeys: true, isShuttingDown: true), "shutting_down"),
     ]
     for (readiness, reason) in cases {

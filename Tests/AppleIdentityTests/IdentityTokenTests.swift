@@ -9,7 +9,8 @@ import Wire
 let now = UnixTime(1_750_000_000)
 
 func rules(
-  issuers: [String] = ["https://appleid.apple.com"], clients: [String: NonceRule] = [AppleClaims.audience: .standard],
+  issuers: [String] = ["https://appleid.apple.com"],
+  clients: [String: NonceRule] = [AppleClaims.audience: .standard],
   maximumAge: Int64 = 3600, leeway: Int64 = 60
 ) -> IdentityTokenRules {
   IdentityTokenRules(
@@ -60,7 +61,8 @@ private func verify(
 
   @Test(arguments: [
     "https://appleid.apple.com/", "https://appleid.apple.com.evil.example", "http://appleid.apple.com",
-    "HTTPS://APPLEID.APPLE.COM", "appleid.apple.com", " https://appleid.apple.com", "https://accounts.google.com",
+    "HTTPS://APPLEID.APPLE.COM", "appleid.apple.com", " https://appleid.apple.com",
+    "https://accounts.google.com",
     "https://appleid.apple.com\u{200d}", "https://appleid.apple.\u{212A}om",
   ])
   func `A10 another issuer is refused, however alike`(_ issuer: String) {
@@ -87,11 +89,14 @@ private func verify(
 
   @Test func `A08 an App Store number on the list lets no app in`() {
     let list = rules(clients: ["1596750535": .standard])
-    #expect(throws: IdentityTokenRefusal.audienceNotAllowed) { try verify("aud", "\"com.example.app\"", list) }
+    #expect(throws: IdentityTokenRefusal.audienceNotAllowed) {
+      try verify("aud", "\"com.example.app\"", list)
+    }
   }
 
   @Test(arguments: [
-    "\"com.example.other\"", "\"com.example.ap\"", "\"com.example.app \"", "\"COM.EXAMPLE.APP\"", "\"*\"", "\"\"", nil,
+    "\"com.example.other\"", "\"com.example.ap\"", "\"com.example.app \"", "\"COM.EXAMPLE.APP\"", "\"*\"",
+    "\"\"", nil,
     "null", "[\"com.example.other\"]", "[\"com.example.app\",\"com.example.other\"]",
     "[\"com.example.app\",\"com.example.app\"]", "\"com.example.app,com.example.other\"",
   ])
@@ -99,7 +104,9 @@ private func verify(
     #expect(throws: IdentityTokenRefusal.audienceNotAllowed) { try verify("aud", json) }
   }
 
-  @Test(arguments: ["5", "true", "{}", "[]", "[5]", "[null]", "[\"com.example.app\",5]", "[[\"com.example.app\"]]"])
+  @Test(arguments: [
+    "5", "true", "{}", "[]", "[5]", "[null]", "[\"com.example.app\",5]", "[[\"com.example.app\"]]",
+  ])
   func `an audience that is no text is an invalid claim`(_ json: String) {
     #expect(throws: IdentityTokenRefusal.claimInvalid) { try verify("aud", json) }
   }
@@ -108,11 +115,14 @@ private func verify(
     #expect(try verify("aud", "[\"com.example.app\"]").audience.text == "com.example.app")
   }
 
-  @Test(arguments: [
-    ("sub", nil), ("sub", "\"\""), ("sub", "null"), ("sub", "5"), ("sub", "[\"a\"]"), ("sub", "\"a b\""), ("sub", "\"é\""),
-    ("iss", "5"), ("iss", "[\"https://appleid.apple.com\"]"), ("nonce", "5"), ("nonce", "[]"), ("nonce", "true"),
-    ("email", "5"), ("email", "[\"a@b\"]"), ("email", "{}"),
-  ] as [(String, String?)])
+  @Test(
+    arguments: [
+      ("sub", nil), ("sub", "\"\""), ("sub", "null"), ("sub", "5"), ("sub", "[\"a\"]"), ("sub", "\"a b\""),
+      ("sub", "\"é\""),
+      ("iss", "5"), ("iss", "[\"https://appleid.apple.com\"]"), ("nonce", "5"), ("nonce", "[]"),
+      ("nonce", "true"),
+      ("email", "5"), ("email", "[\"a@b\"]"), ("email", "{}"),
+    ] as [(String, String?)])
   func `a claim that is missing or of another type is invalid`(_ name: String, _ json: String?) {
     #expect(throws: IdentityTokenRefusal.claimInvalid) { try verify(name, json) }
   }
@@ -123,28 +133,38 @@ private func verify(
   }
 
   @Test func `claims that nobody uses may be anything`() throws {
-    for json in ["null", "5", "1e300", "[[{}]]", "\"x\"", "{\"a\":[]}"] { _ = try verify("transfer_sub", json) }
+    for json in ["null", "5", "1e300", "[[{}]]", "\"x\"", "{\"a\":[]}"] {
+      _ = try verify("transfer_sub", json)
+    }
     _ = try verify("auth_time", "\"yesterday\"")
   }
 
   @Test func `G01 G02 another algorithm is refused before any key is used`() {
     for name in ["HS256", "none", "RS384", "RS512", "PS256", "ES256", "rs256"] {
-      let token = TokenForge.apple.token(header: "{\"alg\":\"\(name)\",\"kid\":\"FORGEKEY01\"}", claims: claims.json)
-      #expect(throws: IdentityTokenRefusal.algorithmNotAllowed) { try UnverifiedIdentityToken(parsing: token, rules: rules()) }
+      let token = TokenForge.apple.token(
+        header: "{\"alg\":\"\(name)\",\"kid\":\"FORGEKEY01\"}", claims: claims.json)
+      #expect(throws: IdentityTokenRefusal.algorithmNotAllowed) {
+        try UnverifiedIdentityToken(parsing: token, rules: rules())
+      }
     }
   }
 
   @Test func `K16 a header without a usable key id is refused at once`() {
     for kid in ["", ",\"kid\":\"\"", ",\"kid\":null", ",\"kid\":5", ",\"kid\":\"a b\""] {
       let token = TokenForge.apple.token(header: "{\"alg\":\"RS256\"\(kid)}", claims: claims.json)
-      #expect(throws: IdentityTokenRefusal.headerNotAllowed) { try UnverifiedIdentityToken(parsing: token, rules: rules()) }
+      #expect(throws: IdentityTokenRefusal.headerNotAllowed) {
+        try UnverifiedIdentityToken(parsing: token, rules: rules())
+      }
     }
   }
 
   @Test func `G07 a key in the header is not looked at`() throws {
-    let key = String(decoding: JSONWebKey(keyID: TokenForge.stranger.keyID, key: TokenForge.stranger.key.publicKey).json, as: UTF8.self)
+    let key = String(
+      decoding: JSONWebKey(keyID: TokenForge.stranger.keyID, key: TokenForge.stranger.key.publicKey).json,
+      as: UTF8.self)
     let token = TokenForge.stranger.token(
-      header: "{\"alg\":\"RS256\",\"kid\":\"FORGEKEY01\",\"jwk\":\(key),\"jku\":\"https://evil.example\"}", claims: claims.json)
+      header: "{\"alg\":\"RS256\",\"kid\":\"FORGEKEY01\",\"jwk\":\(key),\"jku\":\"https://evil.example\"}",
+      claims: claims.json)
     #expect(throws: IdentityTokenRefusal.signatureInvalid) { try verify(token) }
   }
 
@@ -165,7 +185,9 @@ private func verify(
 
   @Test func `J01 J02 a member named twice is malformed`() {
     for json in [#"{"iss":"a","iss":"b"}"#, #"{"sub":"a","s\u0075b":"b"}"#] {
-      #expect(throws: IdentityTokenRefusal.tokenMalformed) { try verify(TokenForge.apple.token(claims: json)) }
+      #expect(throws: IdentityTokenRefusal.tokenMalformed) {
+        try verify(TokenForge.apple.token(claims: json))
+      }
     }
   }
 
@@ -183,9 +205,11 @@ private func verify(
   @Test func `the digest is that of what is unique, not of the text`() throws {
     let digest = try verify(TokenForge.apple.token(claims)).digest
     #expect(try verify(TokenForge.apple.token(claims.setting("email", nil))).digest == digest)
-    #expect(try verify(TokenForge.apple.token(claims.setting("exp", String(now.seconds + 600)))).digest == digest)
+    #expect(
+      try verify(TokenForge.apple.token(claims.setting("exp", String(now.seconds + 600)))).digest == digest)
     let others = [
-      claims.setting("sub", text: "other"), claims.setting("nonce", text: "other"), claims.setting("nonce", nil),
+      claims.setting("sub", text: "other"), claims.setting("nonce", text: "other"),
+      claims.setting("nonce", nil),
       claims.setting("iat", String(now.seconds - 1)),
     ]
     for other in others { #expect(try verify(TokenForge.apple.token(other)).digest != digest) }
@@ -206,7 +230,9 @@ private func verify(
     #expect(try verify("is_private_email", json).profile.isPrivateEmail == isTrue)
   }
 
-  @Test(arguments: ["\"TRUE\"", "\"True\"", "1", "0", "null", "\"1\"", "\"yes\"", "\"\"", "[true]", "{}", "\" true\"", nil])
+  @Test(arguments: [
+    "\"TRUE\"", "\"True\"", "1", "0", "null", "\"1\"", "\"yes\"", "\"\"", "[true]", "{}", "\" true\"", nil,
+  ])
   func `E04 nothing else is true`(_ json: String?) throws {
     #expect(try !verify("email_verified", json).profile.isEmailVerified)
     #expect(try !verify("is_private_email", json).profile.isPrivateEmail)
@@ -224,7 +250,9 @@ private func verify(
     #expect(!profile.isPrivateEmail)
   }
 
-  @Test(arguments: ["a@b\r\nBcc:x", "a@b@c", String(repeating: "a", count: 2000) + "@b", "no at", "a b@c", "<a@b>"])
+  @Test(arguments: [
+    "a@b\r\nBcc:x", "a@b@c", String(repeating: "a", count: 2000) + "@b", "no at", "a b@c", "<a@b>",
+  ])
   func `E11 an implausible address is left out, and its marks with it`(_ text: String) throws {
     let profile = try verify("email", jsonText(text)).profile
     #expect(profile.email == nil)
@@ -232,17 +260,21 @@ private func verify(
     #expect(!profile.isPrivateEmail)
   }
 
-  @Test(arguments: [
-    ("0", .unsupported), ("1", .unknown), ("2", .likelyReal), ("3", .unknown), ("-1", .unknown), ("\"2\"", nil), ("2.5", nil),
-    (nil, nil), ("null", nil),
-  ] as [(String?, RealUserStatus?)])
+  @Test(
+    arguments: [
+      ("0", .unsupported), ("1", .unknown), ("2", .likelyReal), ("3", .unknown), ("-1", .unknown),
+      ("\"2\"", nil), ("2.5", nil),
+      (nil, nil), ("null", nil),
+    ] as [(String?, RealUserStatus?)])
   func `a status that is not known is unknown`(_ json: String?, _ status: RealUserStatus?) throws {
     #expect(try verify("real_user_status", json).profile.realUserStatus == status)
   }
 }
 
 @Suite struct IdentityTokenTimeTests {
-  private func judge(_ issued: Int64, _ expires: Int64, leeway: Int64 = 60) -> Result<Bool, IdentityTokenRefusal> {
+  private func judge(_ issued: Int64, _ expires: Int64, leeway: Int64 = 60) -> Result<
+    Bool, IdentityTokenRefusal
+  > {
     let token = TokenForge.apple.token(
       claims.setting("iat", String(now.seconds + issued)).setting("exp", String(now.seconds + expires)))
     do throws(IdentityTokenRefusal) {
@@ -281,7 +313,8 @@ private func verify(
   }
 
   @Test(arguments: [
-    "1e300", "-1e300", "9223372036854775807", "-1", "0", "\"1750000600\"", "1750000600.5", "true", "[]", "{}", "null", nil,
+    "1e300", "-1e300", "9223372036854775807", "-1", "0", "\"1750000600\"", "1750000600.5", "true", "[]", "{}",
+    "null", nil,
     "568714106.499", "1099511627776",
   ])
   func `T04 T11 a time is whole seconds since 1970 or an invalid claim`(_ json: String?) {

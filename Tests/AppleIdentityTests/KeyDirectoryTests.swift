@@ -51,7 +51,8 @@ private struct Setup {
   init(_ steps: ScriptedFetcher.Step...) {
     fetcher = ScriptedFetcher(steps)
     directory = KeyDirectory(
-      url: url, policy: .standard, fetcher: fetcher, clock: clock.steady, report: { [reports] in reports.add($0) })
+      url: url, policy: .standard, fetcher: fetcher, clock: clock.steady,
+      report: { [reports] in reports.add($0) })
   }
 }
 
@@ -68,7 +69,8 @@ struct KeyDirectoryTests {
     #expect(
       setup.fetcher.requests == [
         FetchRequest(
-          url: url, headers: [("Accept", "application/json")], connectMilliseconds: 3000, totalMilliseconds: 5000,
+          url: url, headers: [("Accept", "application/json")], connectMilliseconds: 3000,
+          totalMilliseconds: 5000,
           bodyLimit: 65_536)
       ])
     #expect(await setup.reports.first(1) == [.fetched(keyCount: 1)])
@@ -109,13 +111,16 @@ struct KeyDirectoryTests {
     #expect(try await setup.directory.key(other).numbers == TokenForge.stranger.key.publicKey.numbers)
   }
 
-  @Test(arguments: [
-    (.answer(.json(Array("{}".utf8))), .notJSON), (.answer(.json(Array(#"{"keys":[]}"#.utf8))), .noUsableKey),
-    (.answer(.json(TokenForge.apple.keySet, status: 503)), .status(503)),
-    (.answer(.json(TokenForge.apple.keySet, status: 302)), .status(302)),
-    (.answer(.json(Array("<html>".utf8), status: 200)), .notJSON), (.failure(.timedOut), .transport(.timedOut)),
-    (.failure(.bodyTooLarge), .transport(.bodyTooLarge)),
-  ] as [(ScriptedFetcher.Step, KeyFetchFault)])
+  @Test(
+    arguments: [
+      (.answer(.json(Array("{}".utf8))), .notJSON),
+      (.answer(.json(Array(#"{"keys":[]}"#.utf8))), .noUsableKey),
+      (.answer(.json(TokenForge.apple.keySet, status: 503)), .status(503)),
+      (.answer(.json(TokenForge.apple.keySet, status: 302)), .status(302)),
+      (.answer(.json(Array("<html>".utf8), status: 200)), .notJSON),
+      (.failure(.timedOut), .transport(.timedOut)),
+      (.failure(.bodyTooLarge), .transport(.bodyTooLarge)),
+    ] as [(ScriptedFetcher.Step, KeyFetchFault)])
   func `K10 K11 what is not a good set is a failed fetch, and an outage is not a bad token`(
     _ step: ScriptedFetcher.Step, _ fault: KeyFetchFault
   ) async {

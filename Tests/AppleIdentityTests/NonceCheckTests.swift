@@ -29,22 +29,28 @@ private struct Vector: Sendable {
 
 private let vectors = [
   Vector(
-    raw: "6G_0cA0JElSPGVT1.vZJr9dSfenY1AZB", hex: "1e1a3ef4004127c7e591551020612e0ab2b02d9a954fbe62a5930affd45e377a",
-    base64: "Hho+9ABBJ8flkVUQIGEuCrKwLZqVT75ipZMK/9ReN3o=", base64URL: "Hho-9ABBJ8flkVUQIGEuCrKwLZqVT75ipZMK_9ReN3o"),
+    raw: "6G_0cA0JElSPGVT1.vZJr9dSfenY1AZB",
+    hex: "1e1a3ef4004127c7e591551020612e0ab2b02d9a954fbe62a5930affd45e377a",
+    base64: "Hho+9ABBJ8flkVUQIGEuCrKwLZqVT75ipZMK/9ReN3o=",
+    base64URL: "Hho-9ABBJ8flkVUQIGEuCrKwLZqVT75ipZMK_9ReN3o"),
   Vector(
     raw: "test-nonce", hex: "ed04c4e9ea6c49cf9ceb39098787c5b9842524f96b07ef45305476a11caec9b4",
-    base64: "7QTE6epsSc+c6zkJh4fFuYQlJPlrB+9FMFR2oRyuybQ=", base64URL: "7QTE6epsSc-c6zkJh4fFuYQlJPlrB-9FMFR2oRyuybQ"),
+    base64: "7QTE6epsSc+c6zkJh4fFuYQlJPlrB+9FMFR2oRyuybQ=",
+    base64URL: "7QTE6epsSc-c6zkJh4fFuYQlJPlrB-9FMFR2oRyuybQ"),
   Vector(
     raw: "nönce-日本-😀", hex: "a15ed2eda61c27c051a2aba0e148cdfa11aa65e9918123cf4000ddbc14370e17",
-    base64: "oV7S7aYcJ8BRoqug4UjN+hGqZemRgSPPQADdvBQ3Dhc=", base64URL: "oV7S7aYcJ8BRoqug4UjN-hGqZemRgSPPQADdvBQ3Dhc"),
+    base64: "oV7S7aYcJ8BRoqug4UjN+hGqZemRgSPPQADdvBQ3Dhc=",
+    base64URL: "oV7S7aYcJ8BRoqug4UjN-hGqZemRgSPPQADdvBQ3Dhc"),
   Vector(
     raw: "a b+c%2B&d=e", hex: "7a86b750eb4f97dd312684ba5987cc0931a4ad0acbfbd28dcd8af03617e0d967",
-    base64: "eoa3UOtPl90xJoS6WYfMCTGkrQrL+9KNzYrwNhfg2Wc=", base64URL: "eoa3UOtPl90xJoS6WYfMCTGkrQrL-9KNzYrwNhfg2Wc"),
+    base64: "eoa3UOtPl90xJoS6WYfMCTGkrQrL+9KNzYrwNhfg2Wc=",
+    base64URL: "eoa3UOtPl90xJoS6WYfMCTGkrQrL-9KNzYrwNhfg2Wc"),
 ]
 
 @Suite struct NonceCheckTests {
   @Test(arguments: vectors)
-  fileprivate func `the vectors of the protocol notes let in by their lower-case hex alone`(_ vector: Vector) {
+  fileprivate func `the vectors of the protocol notes let in by their lower-case hex alone`(_ vector: Vector)
+  {
     #expect(refusal(sha, raw: vector.raw, claim: vector.hex) == nil)
     #expect(refusal(sha, raw: vector.raw, claim: vector.base64) == .wrongEncoding)
     #expect(refusal(sha, raw: vector.raw, claim: vector.base64URL) == .wrongEncoding)
@@ -59,13 +65,15 @@ private let vectors = [
   @Test func `N02 a raw nonce that went to Apple is told apart`() {
     #expect(refusal(sha, raw: "r", claim: "r") == .claimNotHashed)
     #expect(refusal(sha, raw: hash("r").uppercased(), claim: hash("r").uppercased()) == .claimNotHashed)
-    #expect(refusal(sha, raw: hash("r").dropLast() + "g", claim: hash("r").dropLast() + "g") == .claimNotHashed)
+    #expect(
+      refusal(sha, raw: hash("r").dropLast() + "g", claim: hash("r").dropLast() + "g") == .claimNotHashed)
   }
 
   @Test(arguments: vectors)
   fileprivate func `N04 N05 the digest in another spelling is refused and named`(_ vector: Vector) {
     for claim in [
-      vector.base64, vector.base64URL, vector.hex.uppercased(), String(vector.base64.dropLast()), vector.base64URL + "=",
+      vector.base64, vector.base64URL, vector.hex.uppercased(), String(vector.base64.dropLast()),
+      vector.base64URL + "=",
     ] {
       #expect(refusal(sha, raw: vector.raw, claim: claim) == .wrongEncoding)
     }

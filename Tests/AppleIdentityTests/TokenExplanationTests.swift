@@ -39,13 +39,17 @@ private func realAudience() throws -> String {
     #expect(try explain(at: 1_630_741_500, audience: "com.example.other").code == "audience_not_allowed")
   }
 
-  @Test(arguments: [
-    (nil, true, "valid"), (AppleClaims.rawNonce, true, "valid"), ("other", false, "nonce_mismatch"),
-    (AppleClaims.hashedNonce, false, "nonce_is_already_hashed"), ("", false, "nonce_missing"),
-  ] as [(String?, Bool, String)])
-  func `a token of today is judged with and without a nonce`(_ nonce: String?, _ isValid: Bool, _ code: String) throws {
+  @Test(
+    arguments: [
+      (nil, true, "valid"), (AppleClaims.rawNonce, true, "valid"), ("other", false, "nonce_mismatch"),
+      (AppleClaims.hashedNonce, false, "nonce_is_already_hashed"), ("", false, "nonce_missing"),
+    ] as [(String?, Bool, String)])
+  func `a token of today is judged with and without a nonce`(
+    _ nonce: String?, _ isValid: Bool, _ code: String
+  ) throws {
     let explanation = TokenExplanation(
-      of: TokenForge.apple.token(AppleClaims(issuedAt: now)), keys: try KeySet(parsing: TokenForge.apple.keySet),
+      of: TokenForge.apple.token(AppleClaims(issuedAt: now)),
+      keys: try KeySet(parsing: TokenForge.apple.keySet),
       rules: rules(), rawNonce: nonce, now: now)
     #expect(explanation.isValid == isValid)
     #expect(explanation.code == code)
@@ -57,7 +61,10 @@ private func realAudience() throws -> String {
     let claims = AppleClaims(issuedAt: now)
     let cases = [
       ("x", "token_malformed"), (String(repeating: "x", count: 9000), "token_too_large"),
-      (TokenForge.apple.token(header: #"{"alg":"none","kid":"a"}"#, claims: claims.json), "algorithm_not_allowed"),
+      (
+        TokenForge.apple.token(header: #"{"alg":"none","kid":"a"}"#, claims: claims.json),
+        "algorithm_not_allowed"
+      ),
       (TokenForge.apple.token(header: #"{"alg":"RS256"}"#, claims: claims.json), "header_not_allowed"),
       (TokenForge.apple.token(header: #"{"alg":"RS256","kid":"other"}"#, claims: claims.json), "key_unknown"),
       (TokenForge.stranger.token(claims), "signature_invalid"),

@@ -4,30 +4,34 @@ import Testing
 
 @Suite struct MACTests {
   // RFC 4231 §4.
-  @Test(arguments: [
-    (
-      filled(0x0b, 20), Array("Hi There".utf8), "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"
-    ),
-    (
-      Array("Jefe".utf8), Array("what do ya want for nothing?".utf8),
-      "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
-    ),
-    (filled(0xaa, 20), filled(0xdd, 50), "773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe"),
-    (
-      Array(1...25), filled(0xcd, 50), "82558a389a443c0ea4cc819899f2083a85f0faa3e578f8077a2e3ff46729665b"
-    ),
-    (
-      filled(0xaa, 131), Array("Test Using Larger Than Block-Size Key - Hash Key First".utf8),
-      "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"
-    ),
-    (
-      filled(0xaa, 131),
-      Array(
-        ("This is a test using a larger than block-size key and a larger than block-size data. "
-          + "The key needs to be hashed before being used by the HMAC algorithm.").utf8),
-      "9b09ffa71b942fcb27635fbcd5b0e944bfdc63644f0713938a7f51535c3a35e2"
-    ),
-  ] as [([UInt8], [UInt8], String)])
+  @Test(
+    arguments: [
+      (
+        filled(0x0b, 20), Array("Hi There".utf8),
+        "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"
+      ),
+      (
+        Array("Jefe".utf8), Array("what do ya want for nothing?".utf8),
+        "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
+      ),
+      (
+        filled(0xaa, 20), filled(0xdd, 50), "773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe"
+      ),
+      (
+        Array(1...25), filled(0xcd, 50), "82558a389a443c0ea4cc819899f2083a85f0faa3e578f8077a2e3ff46729665b"
+      ),
+      (
+        filled(0xaa, 131), Array("Test Using Larger Than Block-Size Key - Hash Key First".utf8),
+        "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"
+      ),
+      (
+        filled(0xaa, 131),
+        Array(
+          ("This is a test using a larger than block-size key and a larger than block-size data. "
+            + "The key needs to be hashed before being used by the HMAC algorithm.").utf8),
+        "9b09ffa71b942fcb27635fbcd5b0e944bfdc63644f0713938a7f51535c3a35e2"
+      ),
+    ] as [([UInt8], [UInt8], String)])
   func `HMAC gives the examples of RFC 4231`(_ key: [UInt8], _ message: [UInt8], _ code: String) {
     let mac = MACKey(key)
     #expect(hexText(mac.code(for: message)) == code)

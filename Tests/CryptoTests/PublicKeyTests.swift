@@ -39,10 +39,11 @@ private func goodModulus() throws -> [UInt8] {
     #expect(throws: CryptoError.self) { try PublicKey(rsaModulus: n, exponent: f4) }
   }
 
-  @Test(arguments: [
-    [], [0], [1], [2], [3], [17], [0xFF, 0xFF], [1, 0, 0], [1, 0, 2], [0, 1, 0, 1], [1, 0, 0, 0, 1],
-    [UInt8](repeating: 0xFF, count: 8),
-  ] as [[UInt8]])
+  @Test(
+    arguments: [
+      [], [0], [1], [2], [3], [17], [0xFF, 0xFF], [1, 0, 0], [1, 0, 2], [0, 1, 0, 1], [1, 0, 0, 0, 1],
+      [UInt8](repeating: 0xFF, count: 8),
+    ] as [[UInt8]])
   func `an exponent that is small, even, padded or huge is refused`(_ e: [UInt8]) throws {
     let n = try goodModulus()
     #expect(throws: CryptoError.self) { try PublicKey(rsaModulus: n, exponent: e) }
@@ -117,7 +118,8 @@ private func goodModulus() throws -> [UInt8] {
     let zero = filled(0, 32)
     let der: [UInt8] = [0x30, 0x46, 0x02, 0x21, 0x00] + r + [0x02, 0x21, 0x00] + s
     let wrongs = [
-      zero + zero, r + zero, zero + s, order + s, r + order, order + order, filled(0xFF, 64), [], Array(good.dropLast()),
+      zero + zero, r + zero, zero + s, order + s, r + order, order + order, filled(0xFF, 64), [],
+      Array(good.dropLast()),
       good + [0], [0] + good, good + good, der, s + r, filled(0, 63) + [1],
     ]
     for wrong in wrongs { #expect(!key.publicKey.isSignature(wrong, for: message)) }

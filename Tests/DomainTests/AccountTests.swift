@@ -17,15 +17,18 @@ private func account(_ profile: Profile, name: PersonName? = nil) throws -> Acco
 
 @Suite struct AccountTests {
   @Test(arguments: [
-    "a@example.com", "abc123xyz@privaterelay.appleid.com", "a+b@x.org", "ü@exämple.de", "o'brien@example.com", "a@b",
+    "a@example.com", "abc123xyz@privaterelay.appleid.com", "a+b@x.org", "ü@exämple.de", "o'brien@example.com",
+    "a@b",
   ])
   func `plausible addresses are kept as they are`(_ text: String) {
     #expect(EmailAddress(text)?.text == text)
   }
 
   @Test(arguments: [
-    "", "a", "@", "a@", "@b", "a@b@c", "a b@c", "a@b\r\nBcc:x", "a@b\n", "a@b,c@d", "<a@b>", "\"a\"@b", "a\\@b", "a@b;c",
-    "a@b\u{0}", "a@b\u{7f}", "a@b\u{85}", "a\u{a0}@b", "a@b\u{2028}", "a\u{3000}@b", "(a)@b", "a:b@c", "a@[1.2.3.4]",
+    "", "a", "@", "a@", "@b", "a@b@c", "a b@c", "a@b\r\nBcc:x", "a@b\n", "a@b,c@d", "<a@b>", "\"a\"@b",
+    "a\\@b", "a@b;c",
+    "a@b\u{0}", "a@b\u{7f}", "a@b\u{85}", "a\u{a0}@b", "a@b\u{2028}", "a\u{3000}@b", "(a)@b", "a:b@c",
+    "a@[1.2.3.4]",
   ])
   func `E11 implausible addresses are not`(_ text: String) {
     #expect(EmailAddress(text) == nil)
@@ -69,7 +72,8 @@ private func account(_ profile: Profile, name: PersonName? = nil) throws -> Acco
 
   @Test func `a new address brings its own marks`() throws {
     var account = try account(profile("a@b", verified: true, isPrivate: true))
-    account.learn(profile("c@d", verified: false, isPrivate: false, status: .unknown), name: nil, at: UnixTime(20))
+    account.learn(
+      profile("c@d", verified: false, isPrivate: false, status: .unknown), name: nil, at: UnixTime(20))
     #expect(account.profile == profile("c@d", verified: false, isPrivate: false, status: .unknown))
   }
 

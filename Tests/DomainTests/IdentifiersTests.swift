@@ -55,7 +55,8 @@ import Testing
 
   @Test(arguments: [
     "", "0", "00112233445566778899aabbccddeef", "00112233445566778899aabbccddeeff0",
-    "00112233445566778899aabbccddeeff00", "00112233445566778899AABBCCDDEEFF", "0011223344556677-899aabbccddeef",
+    "00112233445566778899aabbccddeeff00", "00112233445566778899AABBCCDDEEFF",
+    "0011223344556677-899aabbccddeef",
     " 0112233445566778899aabbccddeeff", "g0112233445566778899aabbccddeeff",
   ])
   func `any other text is no session id`(_ text: String) {

@@ -13,7 +13,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "", " ", "\u{200b}\u{200b}", "\u{3164}", "  ", "\u{0}", "\u{200d}", "\u{a0}\u{2003}", "\u{202e}", "\u{ad}",
+    "", " ", "\u{200b}\u{200b}", "\u{3164}", "  ", "\u{0}", "\u{200d}", "\u{a0}\u{2003}", "\u{202e}",
+    "\u{ad}",
     "\u{2060}\u{feff}", "\u{e0020}",
   ])
   func `U04 a name with nothing to be seen is no name`(_ text: String) {
@@ -31,7 +32,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "می‌خواهم", "क्‍ष", "👩‍👩‍👧‍👦", "O'Brien-Müller", "<script>alert(1)</script>", "{{7*7}}", "=HYPERLINK(1)", "e\u{335}",
+    "می‌خواهم", "क्‍ष", "👩‍👩‍👧‍👦", "O'Brien-Müller", "<script>alert(1)</script>", "{{7*7}}", "=HYPERLINK(1)",
+    "e\u{335}",
   ])
   func `U14 joiners, markup and marks stay as they are`(_ text: String) {
     #expect(cleanedText(text).map { Array($0.utf8) } == Array(text.utf8))
@@ -65,8 +67,10 @@ import Testing
     var generator = SeededGenerator(11)
     let pool: [Unicode.Scalar] =
       [
-        0, 0x20, 0x61, 0x65, 0x301, 0x308, 0x323, 0x200B, 0x200D, 0x202E, 0x3164, 0x1F468, 0x1F3FD, 0x1100, 0x1161,
-        0x11A8, 0xAC00, 0xE9, 0x85, 0xA0, 0xFEFF, 0x5C71, 0x212B, 0x1E9B, 0x6E, 0x75, 0x6C, 0x9B2, 0x9BE, 0x1F1E6,
+        0, 0x20, 0x61, 0x65, 0x301, 0x308, 0x323, 0x200B, 0x200D, 0x202E, 0x3164, 0x1F468, 0x1F3FD, 0x1100,
+        0x1161,
+        0x11A8, 0xAC00, 0xE9, 0x85, 0xA0, 0xFEFF, 0x5C71, 0x212B, 0x1E9B, 0x6E, 0x75, 0x6C, 0x9B2, 0x9BE,
+        0x1F1E6,
       ].compactMap(Unicode.Scalar.init)
     let long = (0..<3000).map { _ in Int.random(in: 0..<170, using: &generator) }
     for length in long {
@@ -102,7 +106,8 @@ import Testing
 
   @Test func `a session has no empty device`() throws {
     let session = Session(
-      id: SessionID(at: UnixTime(1), from: .seeded(1)), account: try #require(AccountID("a")), provider: "apple.com",
+      id: SessionID(at: UnixTime(1), from: .seeded(1)), account: try #require(AccountID("a")),
+      provider: "apple.com",
       createdAt: UnixTime(1), device: Device(name: " ", model: nil, os: nil, appVersion: nil),
       masterKey: MasterKeyID(prefixOf: Array(0..<8)), rotatedAt: UnixTime(1))
     #expect(session.device == nil)

@@ -18,7 +18,8 @@ private struct Holder {
     dump([secret], to: &dumped)
     let texts = [
       secret.description, secret.debugDescription, "\(secret)", String(describing: secret),
-      String(reflecting: secret), "\(holder)", String(reflecting: holder), "\(String(describing: holder.maybe))",
+      String(reflecting: secret), "\(holder)", String(reflecting: holder),
+      "\(String(describing: holder.maybe))",
       "\([secret])", dumped,
     ]
     for text in texts { #expect(!text.contains(word)) }

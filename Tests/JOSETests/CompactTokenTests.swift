@@ -24,8 +24,10 @@ private func parse(_ text: String) throws(JOSEError) -> CompactToken { try Compa
 
   @Test(arguments: [
     "", ".", "..", "...", "a.b", "a.b.c.d", "e30.e30.AA.AA.AA", "e30.e30", "e30.e30.AA.", ".e30.AA",
-    "e30.e30.AA=", "e30=.e30.AA", " e30.e30.AA", "e30.e30.AA\n", "e30.e30.A+", "e30.e30.A/", "e3 0.e30.AA", "e30.e30.A",
-    "e30.e30.AB", "e31.e30.AA", "<65794a68 624763>", "{length = 900, bytes = 0x65794a68}", "null", "W10.e30.AA",
+    "e30.e30.AA=", "e30=.e30.AA", " e30.e30.AA", "e30.e30.AA\n", "e30.e30.A+", "e30.e30.A/", "e3 0.e30.AA",
+    "e30.e30.A",
+    "e30.e30.AB", "e31.e30.AA", "<65794a68 624763>", "{length = 900, bytes = 0x65794a68}", "null",
+    "W10.e30.AA",
     "bnVsbA.e30.AA", "ImEi.e30.AA", "_w.e30.AA", "Bearer e30.e30.AA",
   ])
   func `J07 what is not three parts of canonical base64url is malformed`(_ text: String) {
@@ -34,7 +36,8 @@ private func parse(_ text: String) throws(JOSEError) -> CompactToken { try Compa
 
   @Test(arguments: [
     #"{"alg":"RS256","alg":"none"}"#, #"{"alg":"none","alg":"RS256"}"#, #"{"alg":"RS256","\u0061lg":"none"}"#,
-    #"{"kid":"a","kid":"b"}"#, #"{"x":{"y":1,"y":2}}"#, #"{"alg":"RS256",}"#, "\u{FEFF}{}", #"{"alg":"RS256"}x"#,
+    #"{"kid":"a","kid":"b"}"#, #"{"x":{"y":1,"y":2}}"#, #"{"alg":"RS256",}"#, "\u{FEFF}{}",
+    #"{"alg":"RS256"}x"#,
     #"{"kid":"\ud800"}"#, #"{"kid":"a\u0000"}"#,
   ])
   func `J01 J02 a header that two readers could read differently is malformed`(_ header: String) {
@@ -42,7 +45,8 @@ private func parse(_ text: String) throws(JOSEError) -> CompactToken { try Compa
   }
 
   @Test(arguments: [
-    #"{"iss":"a","iss":"b"}"#, #"{"sub":"a","s\u0075b":"b"}"#, #"{"x":{"y":1,"y":2}}"#, "[]", "\"a\"", "", "null", "{}x",
+    #"{"iss":"a","iss":"b"}"#, #"{"sub":"a","s\u0075b":"b"}"#, #"{"x":{"y":1,"y":2}}"#, "[]", "\"a\"", "",
+    "null", "{}x",
   ])
   func `J01 J02 so is such a payload, when its claims are asked for`(_ payload: String) throws {
     let token = try parse(token("{}", payload))
@@ -50,7 +54,8 @@ private func parse(_ text: String) throws(JOSEError) -> CompactToken { try Compa
   }
 
   @Test(arguments: [
-    #"{"crit":[]}"#, #"{"crit":["exp"]}"#, #"{"crit":null}"#, #"{"crit":false}"#, #"{"b64":false}"#, #"{"b64":true}"#,
+    #"{"crit":[]}"#, #"{"crit":["exp"]}"#, #"{"crit":null}"#, #"{"crit":false}"#, #"{"b64":false}"#,
+    #"{"b64":true}"#,
     #"{"zip":"DEF"}"#, #"{"zip":null}"#, #"{"\u0063rit":[]}"#,
   ])
   func `a header that changes what the token means is not allowed`(_ header: String) {
@@ -63,13 +68,17 @@ private func parse(_ text: String) throws(JOSEError) -> CompactToken { try Compa
     #expect(throws: JOSEError.malformed) { try parse(String(repeating: ".", count: 8192)) }
     let head = base64URLText("{}".utf8) + "." + base64URLText("{}".utf8) + "."
     _ = try parse(head + String(repeating: "A", count: 8192 - head.utf8.count))
-    #expect(throws: JOSEError.tooLarge) { try parse(head + String(repeating: "A", count: 8193 - head.utf8.count)) }
+    #expect(throws: JOSEError.tooLarge) {
+      try parse(head + String(repeating: "A", count: 8193 - head.utf8.count))
+    }
   }
 
-  @Test(arguments: [
-    (#"{"kid":5}"#, nil), (#"{"kid":null}"#, nil), (#"{"kid":""}"#, nil), (#"{"kid":["a"]}"#, nil), (#"{}"#, nil),
-    (#"{"kid":"é"}"#, nil), (#"{"kid":"a b"}"#, nil), (#"{"kid":"../../key"}"#, "../../key"),
-  ] as [(String, String?)])
+  @Test(
+    arguments: [
+      (#"{"kid":5}"#, nil), (#"{"kid":null}"#, nil), (#"{"kid":""}"#, nil), (#"{"kid":["a"]}"#, nil),
+      (#"{}"#, nil),
+      (#"{"kid":"é"}"#, nil), (#"{"kid":"a b"}"#, nil), (#"{"kid":"../../key"}"#, "../../key"),
+    ] as [(String, String?)])
   func `a key id is printable text or nothing`(_ header: String, _ id: String?) throws {
     #expect(try parse(token(header)).header.keyID?.text == id)
   }
@@ -82,7 +91,9 @@ private func parse(_ text: String) throws(JOSEError) -> CompactToken { try Compa
     let text = try signCompact(payload: payload, key: key, keyID: id, type: "JWT")
     let token = try parse(text)
     #expect(token.payload == payload)
-    #expect(token.header.object.bytes == Array("{\"alg\":\"\(algorithm.rawValue)\",\"kid\":\"\(id)\",\"typ\":\"JWT\"}".utf8))
+    #expect(
+      token.header.object.bytes
+        == Array("{\"alg\":\"\(algorithm.rawValue)\",\"kid\":\"\(id)\",\"typ\":\"JWT\"}".utf8))
     try token.verify(with: key.publicKey)
     let other = try PrivateKey.generate(algorithm)
     #expect(throws: JOSEError.signatureInvalid) { try token.verify(with: other.publicKey) }
@@ -91,13 +102,15 @@ private func parse(_ text: String) throws(JOSEError) -> CompactToken { try Compa
   }
 
   @Test func `a token without a type has none`() throws {
-    let text = try signCompact(payload: Array("{}".utf8), key: TokenForge.apple.key, keyID: TokenForge.apple.keyID, type: nil)
+    let text = try signCompact(
+      payload: Array("{}".utf8), key: TokenForge.apple.key, keyID: TokenForge.apple.keyID, type: nil)
     #expect(try parse(text).header.object.names == ["alg", "kid"])
   }
 
   @Test(arguments: ["none", "None", "HS256", "RS384", "RS512", "PS256", "ES256", "rs256", "RS256 ", ""])
   func `G02 the algorithm is the key's, whatever the header says`(_ name: String) throws {
-    let text = TokenForge.apple.token(header: "{\"alg\":\(jsonText(name)),\"kid\":\"FORGEKEY01\"}", claims: "{}")
+    let text = TokenForge.apple.token(
+      header: "{\"alg\":\(jsonText(name)),\"kid\":\"FORGEKEY01\"}", claims: "{}")
     let token = try parse(text)
     #expect(throws: JOSEError.algorithmNotAllowed) { try token.verify(with: TokenForge.apple.key.publicKey) }
   }

@@ -9,7 +9,8 @@ private func set(_ entries: String...) throws(KeySetError) -> KeySet {
   try KeySet(parsing: ("{\"keys\":[" + entries.joined(separator: ",") + "]}").utf8)
 }
 
-private func entry(of forge: TokenForge, kid: String = "good", change: (String) -> String = { $0 }) -> String {
+private func entry(of forge: TokenForge, kid: String = "good", change: (String) -> String = { $0 }) -> String
+{
   let key = JSONWebKey(keyID: KeyID(unchecked: kid), key: forge.key.publicKey)
   return change(String(decoding: key.json, as: UTF8.self))
 }
@@ -40,7 +41,8 @@ private let good = entry(of: .apple)
   @Test func `K07 strange entries cost only themselves`() throws {
     let set = try set(
       "null", "5", "\"x\"", "[]", "{}", #"{"kty":"AKP","kid":"pq","alg":"ML-DSA-44","pub":"AA"}"#,
-      #"{"kty":"oct","kid":"oct","k":"AAAA"}"#, entry(of: .stranger) { $0.replacing(#","kid":"good""#, with: "") },
+      #"{"kty":"oct","kid":"oct","k":"AAAA"}"#,
+      entry(of: .stranger) { $0.replacing(#","kid":"good""#, with: "") },
       entry(of: .stranger, kid: "padded") { $0.replacing(#"","kid""#, with: #"=","kid""#) }, good,
       #"{"kty":"EC","crv":"P-384","kid":"p384","x":"AA","y":"AA"}"#)
     #expect(set.count == 1)
@@ -48,13 +50,18 @@ private let good = entry(of: .apple)
   }
 
   @Test(arguments: [
-    (#""use":"sig""#, #""use":"enc""#), (#""use":"sig""#, #""use":null"#), (#""use":"sig""#, #""use":["sig"]"#),
-    (#""use":"sig""#, #""key_ops":["sign"]"#), (#""use":"sig""#, #""key_ops":[]"#), (#""use":"sig""#, #""key_ops":"verify""#),
-    (#""use":"sig""#, #""key_ops":[1]"#), (#""alg":"RS256""#, #""alg":"RS384""#), (#""alg":"RS256""#, #""alg":"RSA-OAEP""#),
-    (#""alg":"RS256""#, #""alg":null"#), (#""alg":"RS256""#, #""alg":"ES256""#), (#""kid":"good""#, #""kid":"""#),
+    (#""use":"sig""#, #""use":"enc""#), (#""use":"sig""#, #""use":null"#),
+    (#""use":"sig""#, #""use":["sig"]"#),
+    (#""use":"sig""#, #""key_ops":["sign"]"#), (#""use":"sig""#, #""key_ops":[]"#),
+    (#""use":"sig""#, #""key_ops":"verify""#),
+    (#""use":"sig""#, #""key_ops":[1]"#), (#""alg":"RS256""#, #""alg":"RS384""#),
+    (#""alg":"RS256""#, #""alg":"RSA-OAEP""#),
+    (#""alg":"RS256""#, #""alg":null"#), (#""alg":"RS256""#, #""alg":"ES256""#),
+    (#""kid":"good""#, #""kid":"""#),
     (#""kid":"good""#, #""kid":5"#), (#""kty":"RSA""#, #""kty":"rsa""#), (#""kty":"RSA""#, #""kty":"EC""#),
     (#""e":"AQAB""#, #""e":"AQ""#), (#""e":"AQAB""#, #""e":"Aw""#), (#""e":"AQAB""#, #""e":"AAEAAQ""#),
-    (#""e":"AQAB""#, #""e":65537"#), (#""e":"AQAB""#, #""e":"AQAB=""#), (#""n":""#, #""n":"AA"#), (#""n":""#, #""n":" "#),
+    (#""e":"AQAB""#, #""e":65537"#), (#""e":"AQAB""#, #""e":"AQAB=""#), (#""n":""#, #""n":"AA"#),
+    (#""n":""#, #""n":" "#),
   ])
   func `an entry that is not for us is no key`(_ part: String, _ replacement: String) throws {
     #expect(good.contains(part))
@@ -73,7 +80,10 @@ private let good = entry(of: .apple)
     #expect(try set(good.replacing(part, with: replacement)).count == 1)
   }
 
-  @Test(arguments: ["{}", "[]", "", "null", #"{"keys":{}}"#, #"{"keys":null}"#, #"{"keys":[],"keys":[]}"#, "<html>", #"{"Keys":[]}"#])
+  @Test(arguments: [
+    "{}", "[]", "", "null", #"{"keys":{}}"#, #"{"keys":null}"#, #"{"keys":[],"keys":[]}"#, "<html>",
+    #"{"Keys":[]}"#,
+  ])
   func `what is no set is malformed`(_ text: String) {
     #expect(throws: KeySetError.malformed) { try KeySet(parsing: text.utf8) }
   }

@@ -39,7 +39,8 @@ private func keySet(of group: JSONObject) throws -> KeySet? {
 }
 
 private func isVerified(_ text: String, by keys: KeySet?) -> Bool {
-  guard let token = try? CompactToken(parsing: text.utf8), let id = token.header.keyID, let key = keys?[id] else {
+  guard let token = try? CompactToken(parsing: text.utf8), let id = token.header.keyID, let key = keys?[id]
+  else {
     return false
   }
   return (try? token.verify(with: key)) != nil

@@ -41,7 +41,10 @@ private let now = UnixTime(1_750_000_000)
     let ring = try ring(1)
     let foreign = try SessionsTests.ring(2).makeChallenge(at: now, entropy: .seeded(1)).text
     let own = ring.makeChallenge(at: now, entropy: .seeded(1)).text
-    for nonce in ["bch1.", "bch1.AAAA", foreign, own + "A", String(own.dropLast()), " " + own, "BCH1." + own.dropFirst(5), ""] {
+    for nonce in [
+      "bch1.", "bch1.AAAA", foreign, own + "A", String(own.dropLast()), " " + own, "BCH1." + own.dropFirst(5),
+      "",
+    ] {
       #expect(ring.challenge(from: nonce) == nil)
     }
     #expect(try SessionsTests.ring(2, 1).challenge(from: own) != nil)
@@ -50,10 +53,14 @@ private let now = UnixTime(1_750_000_000)
   @Test func `who demands a challenge takes nothing else`() async throws {
     let bench = try SessionBench()
     let request = try bench.request(nonce: "ordinary", demandsChallenge: true)
-    await #expect(throws: SessionRefusal.objected(.challengeRequired)) { try await bench.issuer.signIn(request) }
+    await #expect(throws: SessionRefusal.objected(.challengeRequired)) {
+      try await bench.issuer.signIn(request)
+    }
     let foreign = try SessionsTests.ring(2).makeChallenge(at: bench.clock.now, entropy: .seeded(1)).text
     let forged = try bench.request(nonce: foreign, demandsChallenge: true)
-    await #expect(throws: SessionRefusal.objected(.challengeRequired)) { try await bench.issuer.signIn(forged) }
+    await #expect(throws: SessionRefusal.objected(.challengeRequired)) {
+      try await bench.issuer.signIn(forged)
+    }
     _ = try await bench.issuer.signIn(bench.request(nonce: foreign))
   }
 

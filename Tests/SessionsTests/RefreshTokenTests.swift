@@ -29,7 +29,8 @@ private func refusal(_ ring: MasterKeyRing, _ text: String) -> RefreshTokenError
 
   @Test func `the layout is version, master key, session, counter and MAC`() throws {
     let ring = try ring(1)
-    let text = try #require(ring.text(of: RefreshToken(session: session, counter: 0x0102_0304), madeWith: ring.current.id))
+    let text = try #require(
+      ring.text(of: RefreshToken(session: session, counter: 0x0102_0304), madeWith: ring.current.id))
     let bytes = try decodeBase64URL(text.utf8)
     let signed = [1] + ring.current.id.bytes + session.bytes + [1, 2, 3, 4]
     let mac = MACKey(try deriveKey(from: masterBytes(1), purpose: "bramley refresh token v1"))
@@ -38,7 +39,8 @@ private func refusal(_ ring: MasterKeyRing, _ text: String) -> RefreshTokenError
 
   @Test func `every flipped bit is refused`() throws {
     let ring = try ring(1)
-    let text = try #require(ring.text(of: RefreshToken(session: session, counter: 7), madeWith: ring.current.id))
+    let text = try #require(
+      ring.text(of: RefreshToken(session: session, counter: 7), madeWith: ring.current.id))
     let bytes = try decodeBase64URL(text.utf8)
     for bit in 0..<(bytes.count * 8) {
       var wrong = bytes
@@ -52,7 +54,8 @@ private func refusal(_ ring: MasterKeyRing, _ text: String) -> RefreshTokenError
     let text = Array(
       try #require(ring.text(of: RefreshToken(session: session, counter: 7), madeWith: ring.current.id)).utf8)
     for index in text.indices {
-      for letter in [UInt8(ascii: "A"), UInt8(ascii: "b"), UInt8(ascii: "_"), UInt8(ascii: "="), 0x20] where letter != text[index] {
+      for letter in [UInt8(ascii: "A"), UInt8(ascii: "b"), UInt8(ascii: "_"), UInt8(ascii: "="), 0x20]
+      where letter != text[index] {
         var wrong = text
         wrong[index] = letter
         #expect(refusal(ring, String(decoding: wrong, as: UTF8.self)) != nil)
@@ -62,9 +65,12 @@ private func refusal(_ ring: MasterKeyRing, _ text: String) -> RefreshTokenError
 
   @Test func `other lengths and other texts are malformed`() throws {
     let ring = try ring(1)
-    let text = try #require(ring.text(of: RefreshToken(session: session, counter: 7), madeWith: ring.current.id))
+    let text = try #require(
+      ring.text(of: RefreshToken(session: session, counter: 7), madeWith: ring.current.id))
     for count in 0..<text.utf8.count { #expect(refusal(ring, String(text.prefix(count))) == .malformed) }
-    for wrong in [text + "A", text + "=", text + "\n", " " + text, text + text, String(repeating: "é", count: 41), "null"] {
+    for wrong in [
+      text + "A", text + "=", text + "\n", " " + text, text + text, String(repeating: "é", count: 41), "null",
+    ] {
       #expect(refusal(ring, wrong) == .malformed)
     }
     #expect(refusal(ring, String(repeating: "A", count: 1_000_000)) == .malformed)
@@ -72,11 +78,13 @@ private func refusal(_ ring: MasterKeyRing, _ text: String) -> RefreshTokenError
 
   @Test func `a token of another master key is unknown`() throws {
     let other = try ring(2)
-    let text = try #require(other.text(of: RefreshToken(session: session, counter: 7), madeWith: other.current.id))
+    let text = try #require(
+      other.text(of: RefreshToken(session: session, counter: 7), madeWith: other.current.id))
     #expect(try refusal(ring(1), text) == .unknown)
     #expect(try refusal(ring(1, 2), text) == nil)
     #expect(try refusal(ring(2, 1), text) == nil)
-    #expect(try ring(1).text(of: RefreshToken(session: session, counter: 7), madeWith: other.current.id) == nil)
+    #expect(
+      try ring(1).text(of: RefreshToken(session: session, counter: 7), madeWith: other.current.id) == nil)
   }
 
   @Test func `the first key of a ring makes new things and all are found`() throws {
@@ -90,7 +98,8 @@ private func refusal(_ ring: MasterKeyRing, _ text: String) -> RefreshTokenError
     let text = masterKeyText(Secret(masterBytes(7))).reveal()
     #expect(masterKeyBytes(fromText: text)?.reveal() == masterBytes(7))
     let wrongs = [
-      "", "AAAA", base64Text(masterBytes(7).dropLast()), base64Text(masterBytes(7) + [7]), base64URLText(masterBytes(7)),
+      "", "AAAA", base64Text(masterBytes(7).dropLast()), base64Text(masterBytes(7) + [7]),
+      base64URLText(masterBytes(7)),
       text + "\n", String(repeating: "0", count: 64),
     ]
     for wrong in wrongs { #expect(masterKeyBytes(fromText: wrong) == nil) }

@@ -22,7 +22,8 @@ func record(_ key: PrivateKey, role: SigningKeyRole, master: UInt8 = 1) throws -
   let id = thumbprint(of: key.publicKey)
   let seal = SealingKey(try deriveKey(from: masterBytes(master), purpose: "bramley signing key seal v1"))
   return SigningKeyRecord(
-    id: id, algorithm: key.algorithm.rawValue, role: role, createdAt: UnixTime(1), activeSince: nil, retiredAt: nil,
+    id: id, algorithm: key.algorithm.rawValue, role: role, createdAt: UnixTime(1), activeSince: nil,
+    retiredAt: nil,
     sealed: try seal.seal(key.pkcs8().reveal(), context: Array(id.text.utf8), entropy: .system),
     masterKey: try masterKey(master).id, certificate: "certificate")
 }
@@ -47,7 +48,8 @@ struct SessionBench {
 
   init(
     _ rules: SessionTokenRules = SessionsTests.rules(), ring: MasterKeyRing? = nil, key: PrivateKey? = nil,
-    clock: ManualClock = ManualClock(), storage: MemoryStorage = MemoryStorage(), entropy: Entropy = .seeded(1)
+    clock: ManualClock = ManualClock(), storage: MemoryStorage = MemoryStorage(),
+    entropy: Entropy = .seeded(1)
   ) throws {
     self.clock = clock
     self.storage = storage
@@ -58,12 +60,15 @@ struct SessionBench {
       opening: SigningKeyBook(version: 1, keys: [record(signer, role: .active)]),
       with: MasterKeyRing(current: masterKey(1), others: []))
     issuer = SessionIssuer(
-      rules: rules, recentLoginWindow: 300, storage: storage, ring: try ring ?? SessionsTests.ring(1), keys: keys,
+      rules: rules, recentLoginWindow: 300, storage: storage, ring: try ring ?? SessionsTests.ring(1),
+      keys: keys,
       clock: clock.wall, entropy: entropy)
   }
 
   /// The payload of a token of this bench.
-  func payload(_ token: Secret<String>) throws -> [UInt8] { try CompactToken(parsing: token.reveal().utf8).payload }
+  func payload(_ token: Secret<String>) throws -> [UInt8] {
+    try CompactToken(parsing: token.reveal().utf8).payload
+  }
 
   func claims(_ token: Secret<String>) throws -> JSONObject { try JSONObject(parsing: payload(token)) }
 
@@ -71,7 +76,9 @@ struct SessionBench {
   func forge(
     header: String? = nil, claims: String, by signer: PrivateKey? = nil
   ) throws -> String {
-    let header = header ?? "{\"alg\":\"\(key.algorithm.rawValue)\",\"kid\":\"\(thumbprint(of: key.publicKey))\",\"typ\":\"JWT\"}"
+    let header =
+      header
+      ?? "{\"alg\":\"\(key.algorithm.rawValue)\",\"kid\":\"\(thumbprint(of: key.publicKey))\",\"typ\":\"JWT\"}"
     let signed = base64URLText(header.utf8) + "." + base64URLText(claims.utf8)
     return signed + "." + base64URLText(try (signer ?? key).sign(Array(signed.utf8)))
   }
@@ -86,9 +93,11 @@ struct SessionBench {
     return SignInRequest(
       identity: ProviderIdentity(provider: "apple.com", subject: try #require(Subject(subject))),
       profile: Profile(
-        email: email.flatMap(EmailAddress.init), isEmailVerified: true, isPrivateEmail: false, realUserStatus: nil),
+        email: email.flatMap(EmailAddress.init), isEmailVerified: true, isPrivateEmail: false,
+        realUserStatus: nil),
       name: name, device: nil, tokenDigest: [UInt8](repeating: digest, count: 32), tokenIssuedAt: issuedAt,
-      tokenExpiresAt: issuedAt + 86_400, isTokenTooOld: isTooOld, rawNonce: nonce, demandsChallenge: demandsChallenge,
+      tokenExpiresAt: issuedAt + 86_400, isTokenTooOld: isTooOld, rawNonce: nonce,
+      demandsChallenge: demandsChallenge,
       link: link, createsAccount: createsAccount)
   }
 }

@@ -138,7 +138,9 @@ struct SessionIssuerTests {
     await #expect(throws: SessionRefusal.sessionIdle) { try await bench.issuer.refresh(text) }
   }
 
-  @Test func `a session changes its master key when it is refreshed, and repeats are made with the new one`() async throws {
+  @Test func `a session changes its master key when it is refreshed, and repeats are made with the new one`()
+    async throws
+  {
     let bench = try SessionBench()
     let first = try await bench.issuer.signIn(bench.request())
     let moved = try SessionBench(ring: ring(2, 1), key: bench.key, clock: bench.clock, storage: bench.storage)
@@ -164,7 +166,8 @@ struct SessionIssuerTests {
     let own = try ring(1)
     let gone = try #require(
       own.text(
-        of: RefreshToken(session: SessionID(at: UnixTime(1), from: .seeded(1)), counter: 0), madeWith: own.current.id))
+        of: RefreshToken(session: SessionID(at: UnixTime(1), from: .seeded(1)), counter: 0),
+        madeWith: own.current.id))
     await #expect(throws: SessionRefusal.sessionOver(nil)) { try await bench.issuer.refresh(gone) }
   }
 

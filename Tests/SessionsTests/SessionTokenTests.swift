@@ -30,7 +30,9 @@ private let good =
         + #""000123.0123456789abcdef0123456789abcdef.0456"],"email":["ada@example.com"]},"#
         + #""sign_in_provider":"apple.com"}}"#)
     let header = try CompactToken(parsing: issued.idToken.reveal().utf8).header.object.bytes
-    #expect(utf8(header) == "{\"alg\":\"ES256\",\"kid\":\"\(thumbprint(of: bench.key.publicKey))\",\"typ\":\"JWT\"}")
+    #expect(
+      utf8(header) == "{\"alg\":\"ES256\",\"kid\":\"\(thumbprint(of: bench.key.publicKey))\",\"typ\":\"JWT\"}"
+    )
   }
 
   @Test func `E07 E10 without an address and a name nothing stands in for them`() async throws {
@@ -49,13 +51,16 @@ private let good =
       key: algorithm == .rs256 ? TokenForge.apple.key : nil)
     let issued = try await bench.issuer.signIn(
       bench.request(
-        email: String(repeating: "a", count: 318) + "@b", name: PersonName(givenName: quotes, familyName: quotes)))
+        email: String(repeating: "a", count: 318) + "@b",
+        name: PersonName(givenName: quotes, familyName: quotes)))
     #expect(issued.idToken.reveal().utf8.count < 2048)
   }
 
   @Test(arguments: [
-    PersonName(givenName: String(repeating: "\"", count: 100), familyName: String(repeating: "\\", count: 100)),
-    PersonName(givenName: "日" + String(repeating: "\"", count: 99), familyName: String(repeating: "\"", count: 100)),
+    PersonName(
+      givenName: String(repeating: "\"", count: 100), familyName: String(repeating: "\\", count: 100)),
+    PersonName(
+      givenName: "日" + String(repeating: "\"", count: 99), familyName: String(repeating: "\"", count: 100)),
     PersonName(givenName: String(repeating: "👨‍👩‍👧‍👦", count: 16), familyName: "x"),
     PersonName(givenName: String(repeating: "a", count: 100), familyName: String(repeating: "b", count: 100)),
     PersonName(givenName: String(repeating: "日", count: 100)),
@@ -101,7 +106,8 @@ private let good =
     let bench = try SessionBench()
     func at(_ seconds: Int64) -> SessionTokenError? {
       do throws(SessionTokenError) {
-        _ = try bench.keys.verify((try? bench.forge(claims: good)) ?? "", rules: bench.rules, now: now + seconds)
+        _ = try bench.keys.verify(
+          (try? bench.forge(claims: good)) ?? "", rules: bench.rules, now: now + seconds)
         return nil
       } catch {
         return error
@@ -120,8 +126,10 @@ private let good =
     ("\"iss\":\"https://auth.example.com\"", "\"iss\":null"), ("\"aud\":\"bramley\"", "\"aud\":\"other\""),
     ("\"aud\":\"bramley\"", "\"aud\":[\"bramley\"]"), ("\"sub\":\"account\"", "\"sub\":\"\""),
     ("\"sub\":\"account\"", "\"sub\":5"), ("\"sub\":\"account\",", ""), (sid, "x"), (sid, sid.uppercased()),
-    ("1750003600", "\"1750003600\""), ("1750003600", "null"), ("1750003600", "1750003600.0"), ("\"iat\":1750000000,", ""),
-    ("\"auth_time\":1750000000,", ""), ("\"exp\":1750003600,", ""), ("\"iat\":1750000000", "\"iat\":1750000000,\"iat\":1"),
+    ("1750003600", "\"1750003600\""), ("1750003600", "null"), ("1750003600", "1750003600.0"),
+    ("\"iat\":1750000000,", ""),
+    ("\"auth_time\":1750000000,", ""), ("\"exp\":1750003600,", ""),
+    ("\"iat\":1750000000", "\"iat\":1750000000,\"iat\":1"),
   ])
   func `a claim that is not ours makes the token invalid`(_ part: String, _ replacement: String) throws {
     let bench = try SessionBench()
@@ -132,24 +140,34 @@ private let good =
 
   @Test(arguments: [
     #"{"alg":"none","kid":"KID","typ":"JWT"}"#, #"{"alg":"HS256","kid":"KID","typ":"JWT"}"#,
-    #"{"alg":"RS256","kid":"KID","typ":"JWT"}"#, #"{"alg":"ES256","kid":"KID"}"#, #"{"alg":"ES256","kid":"KID","typ":"at+jwt"}"#,
-    #"{"alg":"ES256","kid":"KID","typ":"jwt"}"#, #"{"alg":"ES256","typ":"JWT"}"#, #"{"alg":"ES256","kid":"other","typ":"JWT"}"#,
+    #"{"alg":"RS256","kid":"KID","typ":"JWT"}"#, #"{"alg":"ES256","kid":"KID"}"#,
+    #"{"alg":"ES256","kid":"KID","typ":"at+jwt"}"#,
+    #"{"alg":"ES256","kid":"KID","typ":"jwt"}"#, #"{"alg":"ES256","typ":"JWT"}"#,
+    #"{"alg":"ES256","kid":"other","typ":"JWT"}"#,
     #"{"alg":"ES256","kid":"KID","typ":"JWT","crit":["b64"]}"#, #"{"kid":"KID","typ":"JWT"}"#,
     #"{"alg":"ES256","alg":"ES256","kid":"KID","typ":"JWT"}"#,
   ])
   func `a header that is not ours makes the token invalid`(_ header: String) throws {
     let bench = try SessionBench()
-    let token = try bench.forge(header: header.replacing("KID", with: thumbprint(of: bench.key.publicKey).text), claims: good)
+    let token = try bench.forge(
+      header: header.replacing("KID", with: thumbprint(of: bench.key.publicKey).text), claims: good)
     #expect(throws: SessionTokenError.invalid) { try bench.issuer.verify(token) }
   }
 
   @Test func `G01 a token without a signature, or with a MAC keyed with the public key, is invalid`() throws {
     let bench = try SessionBench()
     let id = thumbprint(of: bench.key.publicKey).text
-    let none = base64URLText("{\"alg\":\"none\",\"kid\":\"\(id)\",\"typ\":\"JWT\"}".utf8) + "." + base64URLText(good.utf8) + "."
+    let none =
+      base64URLText("{\"alg\":\"none\",\"kid\":\"\(id)\",\"typ\":\"JWT\"}".utf8) + "."
+      + base64URLText(good.utf8) + "."
     #expect(throws: SessionTokenError.invalid) { try bench.issuer.verify(none) }
-    let signed = base64URLText("{\"alg\":\"HS256\",\"kid\":\"\(id)\",\"typ\":\"JWT\"}".utf8) + "." + base64URLText(good.utf8)
-    for secret in [bench.keys.keySetJSON, JSONWebKey(keyID: thumbprint(of: bench.key.publicKey), key: bench.key.publicKey).json] {
+    let signed =
+      base64URLText("{\"alg\":\"HS256\",\"kid\":\"\(id)\",\"typ\":\"JWT\"}".utf8) + "."
+      + base64URLText(good.utf8)
+    for secret in [
+      bench.keys.keySetJSON,
+      JSONWebKey(keyID: thumbprint(of: bench.key.publicKey), key: bench.key.publicKey).json,
+    ] {
       let token = signed + "." + base64URLText(MACKey(secret).code(for: Array(signed.utf8)))
       #expect(throws: SessionTokenError.invalid) { try bench.issuer.verify(token) }
     }

@@ -107,7 +107,8 @@ struct SigningKeysTests {
     let old = TokenForge.apple.key
     let master = try ring(1)
     let keys = try SigningKeys(
-      opening: SigningKeyBook(version: 1, keys: [record(es, role: .active), record(old, role: .retired)]), with: master)
+      opening: SigningKeyBook(version: 1, keys: [record(es, role: .active), record(old, role: .retired)]),
+      with: master)
     let claims =
       #"{"iss":"https://auth.example.com","aud":"bramley","sub":"a","iat":1750000000,"exp":1750003600,"#
       + #""auth_time":1750000000,"sid":"684ee180000000000000000000000000"}"#

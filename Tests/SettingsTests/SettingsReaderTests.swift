@@ -19,7 +19,9 @@ func read(
   var contents = files.mapValues { Array($0.utf8) }
   if let yaml { contents["settings.yaml"] = Array(yaml.utf8) }
   var environment = environment
-  if let clients, environment["BRAMLEY_APPLE_CLIENT_IDS"] == nil { environment["BRAMLEY_APPLE_CLIENT_IDS"] = clients }
+  if let clients, environment["BRAMLEY_APPLE_CLIENT_IDS"] == nil {
+    environment["BRAMLEY_APPLE_CLIENT_IDS"] = clients
+  }
   let files = Files(contents: contents)
   return try readSettings(
     environment: environment, file: yaml == nil ? nil : "settings.yaml", cores: cores, contents: files.read)
@@ -74,8 +76,10 @@ private let keyText = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
   }
 
   @Test(arguments: [
-    ("SESSION_TTL", 600, 86_400), ("SESSION_IDLE_TTL", 600, 315_360_000), ("SESSION_MAX_TTL", 600, 315_360_000),
-    ("CLOCK_LEEWAY", 0, 300), ("RETRY_WINDOW", 0, 3600), ("RECENT_LOGIN_WINDOW", 0, 86_400), ("THREADS", 1, 64),
+    ("SESSION_TTL", 600, 86_400), ("SESSION_IDLE_TTL", 600, 315_360_000),
+    ("SESSION_MAX_TTL", 600, 315_360_000),
+    ("CLOCK_LEEWAY", 0, 300), ("RETRY_WINDOW", 0, 3600), ("RECENT_LOGIN_WINDOW", 0, 86_400),
+    ("THREADS", 1, 64),
     ("APPLE_MAX_TOKEN_AGE", 1, 86_400),
   ])
   func `numbers have bounds, and both ends are allowed`(_ name: String, _ least: Int, _ most: Int) {
@@ -83,7 +87,8 @@ private let keyText = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
     for good in [least, most] { #expect(faults([variable: String(good)]) == []) }
     #expect(faults([variable: " \(least) "]) == [])
     for bad in [
-      String(least - 1), String(most + 1), "", " ", "-1", "+700", "1e3", "700s", "7 00", "0x10", "७००", "99999999999999999999",
+      String(least - 1), String(most + 1), "", " ", "-1", "+700", "1e3", "700s", "7 00", "0x10", "७००",
+      "99999999999999999999",
     ] {
       #expect(faults([variable: bad]) == [variable])
     }
@@ -105,7 +110,8 @@ private let keyText = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
   }
 
   @Test(arguments: [
-    "", "8080", ":8080", "host", "host:", "host:x", "host:65536", "host:-1", "host:+80", "::1:8080", "[::1]", "[]:80",
+    "", "8080", ":8080", "host", "host:", "host:x", "host:65536", "host:-1", "host:+80", "::1:8080", "[::1]",
+    "[]:80",
     "[::1:80", "::1]:80", "ho st:80", "host:8 0", "http://host:80",
   ])
   func `anything else is none`(_ text: String) {
@@ -119,7 +125,8 @@ private let keyText = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
   }
 
   @Test(arguments: [
-    "", "auth.example.com", "https://", "https:///path", "ftp://host", "https://host/", "https://host?x", "https://host#x",
+    "", "auth.example.com", "https://", "https:///path", "ftp://host", "https://host/", "https://host?x",
+    "https://host#x",
     "https://user:secret@host", "https://ho st", "https://höst", "https://host\\path",
   ])
   func `a public URL and an issuer that is no URL is a fault`(_ text: String) {
@@ -138,17 +145,22 @@ private let keyText = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
     #expect(faults(["BRAMLEY_PROJECT_ID": text]) == ["BRAMLEY_PROJECT_ID"])
   }
 
-  @Test(arguments: ["", "sqlite:", "sqlite::memory:", "postgres://host/db", "bramley.db", "SQLITE:x", "mysql://x"])
+  @Test(arguments: [
+    "", "sqlite:", "sqlite::memory:", "postgres://host/db", "bramley.db", "SQLITE:x", "mysql://x",
+  ])
   func `a database is a file of SQLite`(_ text: String) {
     #expect(faults(["BRAMLEY_DATABASE_URL": text]) == ["BRAMLEY_DATABASE_URL"])
   }
 
   @Test func `a database path is taken as it is`() throws {
-    #expect(try read(["BRAMLEY_DATABASE_URL": "sqlite:/var/lib/bramley/a b.db"]).databasePath == "/var/lib/bramley/a b.db")
+    #expect(
+      try read(["BRAMLEY_DATABASE_URL": "sqlite:/var/lib/bramley/a b.db"]).databasePath
+        == "/var/lib/bramley/a b.db")
   }
 
   @Test func `master keys are a list of thirty-two bytes each`() throws {
-    let keys = try #require(try read(["BRAMLEY_MASTER_KEY": " \(keyText) ,\(String(repeating: "A", count: 43))="]).masterKeys)
+    let keys = try #require(
+      try read(["BRAMLEY_MASTER_KEY": " \(keyText) ,\(String(repeating: "A", count: 43))="]).masterKeys)
     #expect(keys.map { $0.reveal() } == [Array(0..<32), [UInt8](repeating: 0, count: 32)])
     for bad in ["", ",", "AAAA", keyText + keyText, keyText + ",AAAA", String(repeating: "A", count: 43)] {
       #expect(faults(["BRAMLEY_MASTER_KEY": bad]) == ["BRAMLEY_MASTER_KEY"])
@@ -182,7 +194,8 @@ private let keyText = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
   }
 
   @Test(arguments: [
-    "com.a:", "com.a:nonce", "com.a:nonce=", "com.a:nonce=none", "com.a:nonce=RAW", "com.a:raw", "com.a:nonce=raw:x",
+    "com.a:", "com.a:nonce", "com.a:nonce=", "com.a:nonce=none", "com.a:nonce=RAW", "com.a:raw",
+    "com.a:nonce=raw:x",
     ":nonce=raw", "com.a nonce=raw", "com.ä", "com.a,com.a", "com.a,com.a:nonce=raw",
   ])
   func `other rules, and a client named twice, are faults`(_ text: String) {
@@ -194,7 +207,8 @@ private let keyText = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
   }
 
   @Test(arguments: [
-    "http://localhost:9000", "http://127.0.0.1", "http://127.8.9.1:80/apple", "http://[::1]:9000", "http://[::1]",
+    "http://localhost:9000", "http://127.0.0.1", "http://127.8.9.1:80/apple", "http://[::1]:9000",
+    "http://[::1]",
     "https://apple.example.com",
   ])
   func `Apple's base URL is https, or http on this machine`(_ url: String) throws {
@@ -202,8 +216,10 @@ private let keyText = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
   }
 
   @Test(arguments: [
-    "http://appleid.apple.com", "http://localhost.evil.example", "http://127.0.0.1.evil.example", "http://127.evil.example",
-    "http://[::1].evil.example", "http://[::1]evil", "http://[::2]", "http://127.0.0.1.5", "http://127.0.0..1", "http://1270.0.0.1",
+    "http://appleid.apple.com", "http://localhost.evil.example", "http://127.0.0.1.evil.example",
+    "http://127.evil.example",
+    "http://[::1].evil.example", "http://[::1]evil", "http://[::2]", "http://127.0.0.1.5",
+    "http://127.0.0..1", "http://1270.0.0.1",
     "http://user@127.0.0.1", "http://127.0.0.1:80x", "https://appleid.apple.com/", "", "appleid.apple.com",
     "http://127.0.0.256",
   ])
@@ -225,7 +241,9 @@ private let keyText = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
       try read(["BRAMLEY_ALLOWED_ORIGINS": "https://a.example, http://localhost:3000"]).allowedOrigins
         == ["https://a.example", "http://localhost:3000"])
     #expect(try read(["BRAMLEY_ALLOWED_ORIGINS": ""]).allowedOrigins == [])
-    for bad in ["https://a.example/", "https://a.example/x", "a.example", "*,https://a.example", "*.example", "null"] {
+    for bad in [
+      "https://a.example/", "https://a.example/x", "a.example", "*,https://a.example", "*.example", "null",
+    ] {
       #expect(faults(["BRAMLEY_ALLOWED_ORIGINS": bad]) == ["BRAMLEY_ALLOWED_ORIGINS"])
     }
   }
@@ -260,14 +278,20 @@ private let keyText = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 
 @Suite struct ListenerSettingsTests {
   @Test func `rates are a count and a unit, or off`() throws {
-    let rates = try read(["BRAMLEY_RATE_SIGNIN": "5/s", "BRAMLEY_RATE_REFRESH": "off", "BRAMLEY_RATE_SIGNUP": "7/d"]).rates
-    #expect(rates == Rates(signIn: Rate(count: 5, period: 1), refresh: nil, signUp: Rate(count: 7, period: 86_400)))
+    let rates = try read([
+      "BRAMLEY_RATE_SIGNIN": "5/s", "BRAMLEY_RATE_REFRESH": "off", "BRAMLEY_RATE_SIGNUP": "7/d",
+    ]).rates
+    #expect(
+      rates == Rates(signIn: Rate(count: 5, period: 1), refresh: nil, signUp: Rate(count: 7, period: 86_400)))
     let standard = try read().rates
     #expect(
       standard
         == Rates(
-          signIn: Rate(count: 30, period: 60), refresh: Rate(count: 60, period: 60), signUp: Rate(count: 100, period: 3600)))
-    for bad in ["", "30", "30/", "/m", "0/m", "-1/m", "+5/m", "30/x", "30 /m", "30/m/m", "1000001/m", "OFF", "1e3/m"] {
+          signIn: Rate(count: 30, period: 60), refresh: Rate(count: 60, period: 60),
+          signUp: Rate(count: 100, period: 3600)))
+    for bad in [
+      "", "30", "30/", "/m", "0/m", "-1/m", "+5/m", "30/x", "30 /m", "30/m/m", "1000001/m", "OFF", "1e3/m",
+    ] {
       #expect(faults(["BRAMLEY_RATE_SIGNIN": bad]) == ["BRAMLEY_RATE_SIGNIN"])
     }
   }
@@ -286,7 +310,8 @@ private let keyText = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
     #expect(tls?.privateKey.reveal() == Array("K".utf8))
     #expect(faults(["BRAMLEY_TLS_CERT": "/c"], files: ["/c": "C"]) == ["BRAMLEY_TLS_CERT"])
     #expect(faults(["BRAMLEY_TLS_KEY": "/k"], files: ["/k": "K"]) == ["BRAMLEY_TLS_KEY"])
-    #expect(faults(["BRAMLEY_TLS_CERT": "/c", "BRAMLEY_TLS_KEY": "/k"], files: ["/c": "C"]) == ["BRAMLEY_TLS_KEY"])
+    #expect(
+      faults(["BRAMLEY_TLS_CERT": "/c", "BRAMLEY_TLS_KEY": "/k"], files: ["/c": "C"]) == ["BRAMLEY_TLS_KEY"])
   }
 
   @Test func `the operators' listener is an address like the other`() throws {
@@ -324,10 +349,13 @@ private let keyText = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
   }
 
   @Test func `print shows every setting, its source, and no secret`() {
-    let files = Files(contents: ["settings.yaml": Array("session_ttl: 700\napi_keys: [hunter3]\n".utf8), "/k": Array("hunter2".utf8)])
+    let files = Files(contents: [
+      "settings.yaml": Array("session_ttl: 700\napi_keys: [hunter3]\n".utf8), "/k": Array("hunter2".utf8),
+    ])
     let printed = printedSettings(
       environment: [
-        "BRAMLEY_MASTER_KEY_FILE": "/k", "BRAMLEY_DATABASE_URL": "postgres://ada:hunter4@host/db?x=a@b", "BRAMLEY_LISTEN": "x",
+        "BRAMLEY_MASTER_KEY_FILE": "/k", "BRAMLEY_DATABASE_URL": "postgres://ada:hunter4@host/db?x=a@b",
+        "BRAMLEY_LISTEN": "x",
       ], file: "settings.yaml", contents: files.read)
     #expect(printed.count == allSettings.count)
     #expect(printed.map(\.variable) == allSettings.map(\.variable))
@@ -343,9 +371,11 @@ private let keyText = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
   }
 
   @Test(arguments: [
-    ("postgres://ada:hunter2@host/db", "postgres://ada:[redacted]@host/db"), ("postgres://ada@host/db", "postgres://ada@host/db"),
+    ("postgres://ada:hunter2@host/db", "postgres://ada:[redacted]@host/db"),
+    ("postgres://ada@host/db", "postgres://ada@host/db"),
     ("postgres://ada:p@hunter2@host", "postgres://ada:[redacted]@host"), ("sqlite:a.db", "sqlite:a.db"),
-    ("a@b://c", "a@b://c"), ("://@:", "://@:"), ("@://", "@://"), ("x@y://z:w@h", "x@y://z:[redacted]@h"), ("", ""),
+    ("a@b://c", "a@b://c"), ("://@:", "://@:"), ("@://", "@://"), ("x@y://z:w@h", "x@y://z:[redacted]@h"),
+    ("", ""),
     ("postgres://:hunter2@h", "postgres://:[redacted]@h"),
   ])
   func `print hides the password of a URL, whatever stands there`(_ text: String, _ shown: String) {

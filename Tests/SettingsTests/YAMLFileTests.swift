@@ -31,9 +31,12 @@ import Testing
 
   @Test(arguments: [
     "threads: 1\nthreads: 1\n", "session:\n  ttl: 700\nsession_ttl: 700\n", "session: {ttl: 700, ttl: 700}\n",
-    "a: &x 1\n", "listen: *x\n", "threads: &x 1\nretry_window: *x\n", "<<: {threads: 1}\n---\n- x\n", "- a\n- b\n", "text\n",
-    "? [a]\n: b\n", "api_keys: [[a]]\n", "api_keys: [{a: b}]\n", "threads: 1\n  retry_window: 2\n", "threads: [1\n", "\tthreads: 1\n",
-    "threads: \"1\n", "{threads: 1", "%YAML 9.9\n---\nthreads: 1\n", "threads: 1\n---\nthreads: 1\n", "&a {threads: 1}\n",
+    "a: &x 1\n", "listen: *x\n", "threads: &x 1\nretry_window: *x\n", "<<: {threads: 1}\n---\n- x\n",
+    "- a\n- b\n", "text\n",
+    "? [a]\n: b\n", "api_keys: [[a]]\n", "api_keys: [{a: b}]\n", "threads: 1\n  retry_window: 2\n",
+    "threads: [1\n", "\tthreads: 1\n",
+    "threads: \"1\n", "{threads: 1", "%YAML 9.9\n---\nthreads: 1\n", "threads: 1\n---\nthreads: 1\n",
+    "&a {threads: 1}\n",
     "api_keys: &a [x]\n", "%\n", "? a\n",
   ])
   func `what is not one plain list of settings is a fault of the file`(_ yaml: String) {
@@ -42,11 +45,14 @@ import Testing
   }
 
   @Test func `bad UTF-8 is a fault of the file`() {
-    for bytes in [[0x61, 0x3A, 0x20, 0xFF], [0x61, 0x3A, 0x20, 0xC0, 0xAF], [0xED, 0xA0, 0x80, 0x3A, 0x31]] as [[UInt8]] {
+    for bytes in [
+      [0x61, 0x3A, 0x20, 0xFF], [0x61, 0x3A, 0x20, 0xC0, 0xAF], [0xED, 0xA0, 0x80, 0x3A, 0x31],
+    ] as [[UInt8]] {
       let files = Files(contents: ["settings.yaml": bytes])
       #expect(throws: SettingsFaults.self) {
         try readSettings(
-          environment: ["BRAMLEY_APPLE_CLIENT_IDS": "com.a"], file: "settings.yaml", cores: 1, contents: files.read)
+          environment: ["BRAMLEY_APPLE_CLIENT_IDS": "com.a"], file: "settings.yaml", cores: 1,
+          contents: files.read)
       }
     }
   }
@@ -54,7 +60,8 @@ import Testing
   @Test func `a file that is not there is a fault`() throws {
     let error = try #require(throws: SettingsFaults.self) {
       try readSettings(
-        environment: ["BRAMLEY_APPLE_CLIENT_IDS": "com.a"], file: "none.yaml", cores: 1, contents: { _ in nil })
+        environment: ["BRAMLEY_APPLE_CLIENT_IDS": "com.a"], file: "none.yaml", cores: 1,
+        contents: { _ in nil })
     }
     #expect(error.faults.map(\.setting) == ["none.yaml"])
   }

@@ -28,9 +28,11 @@ import Wire
   }
 
   @Test(arguments: [
-    ("A", Base64Error.badLength), ("AAAAA", .badLength), ("AA==", .badByte), ("AA=", .badByte), ("AAA=", .badByte),
+    ("A", Base64Error.badLength), ("AAAAA", .badLength), ("AA==", .badByte), ("AA=", .badByte),
+    ("AAA=", .badByte),
     ("+A", .badByte), ("A/", .badByte), ("AA AA", .badLength), ("A AA", .badByte), ("AA\nA", .badByte),
-    ("AA\u{0}A", .badByte), ("éAA", .badByte), ("AB", .nonCanonical), ("AAB", .nonCanonical), ("Zh", .nonCanonical),
+    ("AA\u{0}A", .badByte), ("éAA", .badByte), ("AB", .nonCanonical), ("AAB", .nonCanonical),
+    ("Zh", .nonCanonical),
     ("Zm9", .nonCanonical),
   ])
   func `any other spelling of base64url is refused`(_ text: String, _ reason: Base64Error) {
@@ -38,7 +40,8 @@ import Wire
   }
 
   @Test(arguments: [
-    ("A", Base64Error.badLength), ("AA", .badLength), ("AAA", .badLength), ("A===", .badByte), ("====", .badByte),
+    ("A", Base64Error.badLength), ("AA", .badLength), ("AAA", .badLength), ("A===", .badByte),
+    ("====", .badByte),
     ("AA=A", .badByte), ("=AAA", .badByte), ("AA==AA==", .badByte), ("-AAA", .badByte), ("AA A", .badByte),
     ("AAA\n", .badByte), ("AB==", .nonCanonical), ("AAB=", .nonCanonical),
   ])

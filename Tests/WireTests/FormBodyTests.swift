@@ -5,7 +5,8 @@ private func form(_ text: String) throws(FormError) -> FormBody { try FormBody(p
 
 @Suite struct FormBodyTests {
   @Test(arguments: [
-    ("a=b", "b"), ("a=b+c", "b c"), ("a=%2B", "+"), ("a=%252B", "%2B"), ("a=%c3%A9", "é"), ("a=b=c==", "b=c=="),
+    ("a=b", "b"), ("a=b+c", "b c"), ("a=%2B", "+"), ("a=%252B", "%2B"), ("a=%c3%A9", "é"),
+    ("a=b=c==", "b=c=="),
     ("x=1&a=b&y", "b"), ("&&a=b&&", "b"), ("%61=b", "b"), ("a=%26%3D", "&="), ("a=é", "é"), ("a=%25", "%"),
   ])
   func `values are decoded exactly once`(_ text: String, _ value: String) throws {
@@ -18,7 +19,8 @@ private func form(_ text: String) throws(FormError) -> FormBody { try FormBody(p
   }
 
   @Test(arguments: [
-    "a=%", "a=%2", "a=%zz", "a=%2g", "a=%-1", "a=% 1", "%=1", "a=1&b=%", "a=%FF", "a=%C3", "a=%ED%A0%80", "a=%C0%AF",
+    "a=%", "a=%2", "a=%zz", "a=%2g", "a=%-1", "a=% 1", "%=1", "a=1&b=%", "a=%FF", "a=%C3", "a=%ED%A0%80",
+    "a=%C0%AF",
     "a=%00", "a=%0A", "a=%0d", "a=b\nc", "a=%7F", "a=\u{0}",
   ])
   func `broken escapes, bad UTF-8 and control bytes are refused`(_ text: String) {

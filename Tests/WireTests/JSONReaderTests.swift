@@ -19,7 +19,8 @@ private func parse(_ text: String) throws(JSONError) -> JSONObject { try JSONObj
   }
 
   @Test(arguments: [
-    "", " ", "{", "}", #"{"a"}"#, #"{"a":}"#, #"{"a":1,}"#, #"{,"a":1}"#, #"{"a":[1,]}"#, #"{a:1}"#, #"{'a':1}"#,
+    "", " ", "{", "}", #"{"a"}"#, #"{"a":}"#, #"{"a":1,}"#, #"{,"a":1}"#, #"{"a":[1,]}"#, #"{a:1}"#,
+    #"{'a':1}"#,
     #"{"a":1}x"#, #"{"a":1}{}"#, #"{"a":1} null"#, #"{"a":01}"#, #"{"a":+1}"#, #"{"a":.5}"#, #"{"a":1.}"#,
     #"{"a":NaN}"#, #"{"a":Infinity}"#, #"{"a":-}"#, #"{"a":True}"#, #"{"a":"\x"}"#, #"{"a":"\u00"}"#,
     "{\"a\":\"\n\"}", "{\"a\":\"\t\"}", #"{"a":1}/* */"#, #"{"a":1}//"#, #"{"a":"b}"#, #"{"a":0x10}"#,
@@ -37,12 +38,14 @@ private func parse(_ text: String) throws(JSONError) -> JSONObject { try JSONObj
     #expect(throws: JSONError.malformed) { try parse(text) }
   }
 
-  @Test(arguments: [
-    [0x7B, 0x22, 0x61, 0x22, 0x3A, 0x22, 0xFF, 0x22, 0x7D], [0x7B, 0x22, 0xC0, 0xAF, 0x22, 0x3A, 0x31, 0x7D],
-    [0x7B, 0x22, 0x61, 0x22, 0x3A, 0x22, 0xED, 0xA0, 0x80, 0x22, 0x7D],
-    [0x7B, 0x22, 0x61, 0x22, 0x3A, 0x22, 0xF4, 0x90, 0x80, 0x80, 0x22, 0x7D],
-    [0x7B, 0x22, 0x61, 0x22, 0x3A, 0x22, 0xE2, 0x82, 0x22, 0x7D],
-  ] as [[UInt8]])
+  @Test(
+    arguments: [
+      [0x7B, 0x22, 0x61, 0x22, 0x3A, 0x22, 0xFF, 0x22, 0x7D],
+      [0x7B, 0x22, 0xC0, 0xAF, 0x22, 0x3A, 0x31, 0x7D],
+      [0x7B, 0x22, 0x61, 0x22, 0x3A, 0x22, 0xED, 0xA0, 0x80, 0x22, 0x7D],
+      [0x7B, 0x22, 0x61, 0x22, 0x3A, 0x22, 0xF4, 0x90, 0x80, 0x80, 0x22, 0x7D],
+      [0x7B, 0x22, 0x61, 0x22, 0x3A, 0x22, 0xE2, 0x82, 0x22, 0x7D],
+    ] as [[UInt8]])
   func `bad UTF-8 is refused, not repaired`(_ bytes: [UInt8]) {
     #expect(throws: JSONError.malformed) { try JSONObject(parsing: bytes) }
   }
@@ -68,7 +71,8 @@ private func parse(_ text: String) throws(JSONError) -> JSONObject { try JSONObj
 
   @Test func `thirty-two levels are read and thirty-three are not`() throws {
     func nested(_ levels: Int, _ open: String, _ close: String) -> String {
-      #"{"a":"# + String(repeating: open, count: levels - 1) + "1" + String(repeating: close, count: levels - 1) + "}"
+      #"{"a":"# + String(repeating: open, count: levels - 1) + "1"
+        + String(repeating: close, count: levels - 1) + "}"
     }
     _ = try parse(nested(32, "[", "]"))
     _ = try parse(nested(32, #"{"a":"#, "}"))
@@ -90,10 +94,11 @@ private func parse(_ text: String) throws(JSONError) -> JSONObject { try JSONObj
     #expect(throws: JSONError.malformed) { try parse(text) }
   }
 
-  @Test(arguments: [
-    ("0", 0), ("-0", 0), ("9223372036854775807", .max), ("-9223372036854775808", .min),
-    ("1734359564.0", 1_734_359_564), ("1e2", 100), ("1.5e1", 15), ("-2.0", -2),
-  ] as [(String, Int64)])
+  @Test(
+    arguments: [
+      ("0", 0), ("-0", 0), ("9223372036854775807", .max), ("-9223372036854775808", .min),
+      ("1734359564.0", 1_734_359_564), ("1e2", 100), ("1.5e1", 15), ("-2.0", -2),
+    ] as [(String, Int64)])
   func `whole numbers are read however they are written`(_ text: String, _ number: Int64) throws {
     #expect(try parse("{\"a\":\(text)}").optionalInteger("a") == number)
   }
@@ -141,7 +146,9 @@ private func parse(_ text: String) throws(JSONError) -> JSONObject { try JSONObj
   }
 
   @Test func `an inner object outlives the outer one`() throws {
-    func inner() throws -> JSONObject? { try parse(#"{"o":{"a":["x",1,null,true,{"b":2.5}]}}"#).optionalObject("o") }
+    func inner() throws -> JSONObject? {
+      try parse(#"{"o":{"a":["x",1,null,true,{"b":2.5}]}}"#).optionalObject("o")
+    }
     let object = try #require(try inner())
     #expect(object.bytes == Array(#"{"a":["x",1,null,true,{"b":2.5}]}"#.utf8))
   }

@@ -35,9 +35,12 @@ import Wire
   }
 
   @Test(arguments: [
-    (#"a"b"#, #""a\"b""#), (#"a\b"#, #""a\\b""#), ("\n\r\t", #""\n\r\t""#), ("\u{1}\u{1f}\u{7f}", #""\u0001\u001f\u007f""#),
-    ("\u{8}\u{c}", #""\u0008\u000c""#), ("\u{2028}\u{2029}", #""\u2028\u2029""#), ("\u{2027}\u{202a}", "\"\u{2027}\u{202a}\""),
-    ("é日😀", #""é日😀""#), ("/", #""/""#), ("\r\n", #""\r\n""#), ("\u{20a8}\u{e2}\u{80}\u{a8}", "\"\u{20a8}\u{e2}\u{80}\u{a8}\""),
+    (#"a"b"#, #""a\"b""#), (#"a\b"#, #""a\\b""#), ("\n\r\t", #""\n\r\t""#),
+    ("\u{1}\u{1f}\u{7f}", #""\u0001\u001f\u007f""#),
+    ("\u{8}\u{c}", #""\u0008\u000c""#), ("\u{2028}\u{2029}", #""\u2028\u2029""#),
+    ("\u{2027}\u{202a}", "\"\u{2027}\u{202a}\""),
+    ("é日😀", #""é日😀""#), ("/", #""/""#), ("\r\n", #""\r\n""#),
+    ("\u{20a8}\u{e2}\u{80}\u{a8}", "\"\u{20a8}\u{e2}\u{80}\u{a8}\""),
   ])
   func `strings are escaped as RFC 8259 and JavaScript want`(_ text: String, _ written: String) {
     #expect(jsonText(text) == written)
@@ -47,7 +50,8 @@ import Wire
     var generator = SeededGenerator(7)
     for _ in 0..<500 {
       let scalars = (0..<Int.random(in: 0..<40, using: &generator)).compactMap { _ in
-        Unicode.Scalar(UInt32.random(in: 1..<(Bool.random(using: &generator) ? 0x100 : 0x3000), using: &generator))
+        Unicode.Scalar(
+          UInt32.random(in: 1..<(Bool.random(using: &generator) ? 0x100 : 0x3000), using: &generator))
       }
       let text = String(String.UnicodeScalarView(scalars))
       var out = JSONWriter()
