@@ -112,3 +112,11 @@ let package = Package(
     tests("StorageConformanceTests", ["Storage", "SQLiteStorage", "Domain", "Threads", "CSQLite"]),
   ]
 )
+
+// Only for deploy/fuzz.sh, which links it with libFuzzer.
+if Context.environment["FUZZ"] != nil {
+  package.targets.append(
+    .target(
+      name: "Fuzz", dependencies: ["AppleIdentity", "Domain", "JOSE", "Sessions", "Wire"], path: "Tests/Fuzz",
+      exclude: ["corpus"], swiftSettings: relaxed))
+}
