@@ -90,7 +90,7 @@ let package = Package(
         "Sessions", "Settings", "Storage", "Telemetry", "Threads", "Wire",
       ]),
     module(
-      "MockApple", ["HTTPServer", "Wire", "Domain", "Crypto", "JOSE"],
+      "MockApple", ["HTTPServer", "Threads", "Wire", "Domain", "Crypto", "JOSE"],
       resources: [
         .embedInCode("Keys/MockKeyA.pem"), .embedInCode("Keys/MockKeyB.pem"),
         .embedInCode("Keys/MockKeyC.pem"),
@@ -131,3 +131,11 @@ let package = Package(
     tests("ArchitectureTests", ["Wire"]),
   ]
 )
+
+// Only for deploy/fuzz.sh, which links it with libFuzzer.
+if Context.environment["FUZZ"] != nil {
+  package.targets.append(
+    .target(
+      name: "Fuzz", dependencies: ["AppleIdentity", "Domain", "JOSE", "Sessions", "Wire"], path: "Tests/Fuzz",
+      exclude: ["corpus"], swiftSettings: relaxed))
+}

@@ -11,7 +11,7 @@ internal import Wire
 
 /// The stand-in: mints tokens and answers as `appleid.apple.com` would.
 package struct MockApple: Sendable {
-  private let keys: MockKeys
+  package let keys: MockKeys
   private let clock: WallClock
 
   package init(clock: WallClock) throws(CryptoError) {
@@ -37,14 +37,31 @@ package struct MockApple: Sendable {
 
   /// Answers one request.
   ///
-  /// - Parameter baseURL: Where it is reached, for the links of the discovery document.
-  package func respond(to request: Request, baseURL: String) -> Response {
+  /// - Parameters:
+  ///   - baseURL: Where it is reached, for the links of the discovery document.
+  ///   - endpoint: The key endpoint that can be told to misbehave.
+  package func respond(to request: Request, baseURL: String, endpoint: KeyEndpoint) -> Response {
     switch (request.method, request.path) {
+    case ("GET", "/behaviour"): json(endpoint.json)
+    case ("POST", "/behaviour"): behave(request, endpoint)
     case ("GET", "/auth/keys"): json(keySetJSON)
     case ("GET", "/.well-known/openid-configuration"): json(discovery(baseURL))
     case ("POST", "/mint"): mint(request)
-    default: refusal(404, "there is /auth/keys, /.well-known/openid-configuration and POST /mint")
+    default:
+      refusal(404, "there is /auth/keys, /.well-known/openid-configuration, POST /mint and /behaviour")
     }
+  }
+
+  private func behave(_ request: Request, _ endpoint: KeyEndpoint) -> Response {
+    guard let body = try? JSONObject(parsing: request.body),
+      let behaviour = body.text("keys").flatMap(KeyBehaviour.init(rawValue:))
+    else {
+      let names = KeyBehaviour.allCases.map(\.rawValue).joined(separator: ", ")
+      return refusal(400, "`keys` is one of \(names)")
+    }
+    let milliseconds = (try? body.optionalInteger("milliseconds")) ?? 3000
+    endpoint.behave(behaviour, milliseconds: min(max(milliseconds, 0), 60_000))
+    return json(endpoint.json)
   }
 
   private func mint(_ request: Request) -> Response {

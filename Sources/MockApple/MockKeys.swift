@@ -1,6 +1,7 @@
 package import Crypto
 package import Domain
 internal import JOSE
+internal import Wire
 
 /// The keys of the stand-in: fixed, and known to everybody who has this source. A server that believes them
 /// believes anybody; they exist so that a token minted by one process is good at another, with nothing kept.
@@ -26,8 +27,19 @@ package struct MockKeys: Sendable {
   }
 
   /// The published set, as Apple's `/auth/keys` answers it.
-  package var keySetJSON: [UInt8] {
-    KeySet.json(of: entries.map { JSONWebKey(keyID: $0.id, key: $0.key.publicKey) })
+  package var keySetJSON: [UInt8] { json(of: 0...(entries.count - 1)) }
+
+  /// Some of the set.
+  func json(of range: ClosedRange<Int>) -> [UInt8] {
+    KeySet.json(of: entries[range].map { JSONWebKey(keyID: $0.id, key: $0.key.publicKey) })
+  }
+
+  /// The set with other entries in front of it.
+  func json(among strange: [[UInt8]]) -> [UInt8] {
+    var out = JSONWriter(reserving: 4096)
+    out.member(
+      "keys", jsonArray: strange + entries.map { JSONWebKey(keyID: $0.id, key: $0.key.publicKey).json })
+    return out.finish()
   }
 
   /// The key of a name, or the first.

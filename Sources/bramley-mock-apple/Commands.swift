@@ -15,6 +15,8 @@ private let usage = """
              [--payload TEXT] [--break-signature]
 
   `--claim NAME=null` leaves a claim out. The mint over HTTP is POST /mint with the same words in camel case.
+  `serve` also names `keysListen`, a key endpoint that POST /behaviour {"keys":"slow","milliseconds":3000} makes
+  misbehave; GET /behaviour tells how often it was asked.
   exit status: 0 done; 1 refused; 64 wrong usage; 69 the address cannot be had
   """
 
@@ -97,6 +99,7 @@ private func serve(_ list: [String], _ apple: MockApple) async throws -> Int32 {
   else {
     throw ArgumentError(message: "--listen takes HOST:PORT")
   }
+  let endpoint = try KeyEndpoint(apple.keys)
   let listener = try HTTPListener(
     ListenerConfiguration(
       host: String(address[..<colon]), port: port, threads: 1, connectionLimit: 4096, bodyLimit: 1 << 20,
@@ -105,11 +108,13 @@ private func serve(_ list: [String], _ apple: MockApple) async throws -> Int32 {
     refusal: { _, _ in Response(status: 400, closesConnection: true) },
     respond: { request in
       // The name under which the caller reached it is the name that its links carry.
-      apple.respond(to: request, baseURL: "http://" + (request.headers.first("Host") ?? address))
+      apple.respond(
+        to: request, baseURL: "http://" + (request.headers.first("Host") ?? address), endpoint: endpoint)
     })
   var ready = JSONWriter()
   ready.member("event", "ready")
   ready.member("listen", listener.address)
+  ready.member("keysListen", "127.0.0.1:\(endpoint.port)")
   print(String(decoding: ready.finish(), as: UTF8.self))
   fflush(nil)
   // Until a signal ends the process.
