@@ -25,7 +25,7 @@ private let allowed: [String: Set<String>] = [
     "Sessions",
     "Settings", "Storage", "Synchronization", "Telemetry", "Threads", "Wire",
   ],
-  "MockApple": ["Crypto", "Domain", "HTTPServer", "JOSE", "Wire"],
+  "MockApple": ["Crypto", "Domain", "Glibc", "HTTPServer", "JOSE", "Synchronization", "Threads", "Wire"],
   "bramley": [
     "AppleIdentity", "Assembly", "Domain", "Glibc", "JOSE", "SQLiteStorage", "Settings", "Storage",
     "Telemetry", "Wire",
