@@ -14,7 +14,7 @@ private let ring: MasterKeyRing? = (try? MasterKey(Secret([UInt8](repeating: 7, 
 
 private let rules = IdentityTokenRules(
   issuers: ["https://appleid.apple.com"],
-  clients: [ClientID("com.gameroasters.stack4")!: .standard], maximumAge: 3600, leeway: 60)
+  clients: [ClientID(unchecked: "com.gameroasters.stack4"): .standard], maximumAge: 3600, leeway: 60)
 
 /// What libFuzzer calls with each input.
 @_cdecl("LLVMFuzzerTestOneInput")
