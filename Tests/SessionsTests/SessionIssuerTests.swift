@@ -39,6 +39,16 @@ struct SessionIssuerTests {
     await #expect(throws: SessionRefusal.credentialAlreadyUsed) { try await bench.issuer.signIn(request) }
   }
 
+  @Test func `a repeat is not answered when the session has reached its age`() async throws {
+    let bench = try SessionBench(rules(absolute: 600, retryWindow: 3600))
+    let request = try bench.request()
+    _ = try await bench.issuer.signIn(request)
+    bench.clock.advance(599)
+    #expect(try await bench.issuer.signIn(request).expiresIn == 1)
+    bench.clock.advance(1)
+    await #expect(throws: SessionRefusal.credentialAlreadyUsed) { try await bench.issuer.signIn(request) }
+  }
+
   @Test func `a repeat is answered though its token has grown too old meanwhile`() async throws {
     let bench = try SessionBench()
     let first = try await bench.issuer.signIn(bench.request(issuedAt: bench.clock.now))
