@@ -110,6 +110,33 @@ let package = Package(
     tests("OutboundTests", ["Outbound", "Domain", "Threads"]),
     tests("TelemetryTests", ["Telemetry", "Domain", "Threads"]),
     tests("StorageConformanceTests", ["Storage", "SQLiteStorage", "Domain", "Threads", "CSQLite"]),
+
+    // What tests share: a clock that moves by hand, seeded randomness, a fetcher with a script, a token forge.
+    .target(
+      name: "TestSupport", dependencies: ["Crypto", "Domain", "JOSE", "Wire"], path: "Tests/TestSupport",
+      swiftSettings: relaxed),
+    tests("WireTests", ["Wire", "TestSupport"]),
+    tests("DomainTests", ["Domain", "TestSupport"]),
+    tests("CryptoTests", ["Crypto", "Domain", "TestSupport", "Wire"]),
+    tests("JOSETests", ["JOSE", "Crypto", "Domain", "TestSupport", "Wire"]),
+    tests("AppleIdentityTests", ["AppleIdentity", "Crypto", "Domain", "JOSE", "TestSupport", "Wire"]),
+    tests("SessionsTests", ["Sessions", "Crypto", "Domain", "JOSE", "Storage", "TestSupport", "Wire"]),
+    tests("SettingsTests", ["Settings", "AppleIdentity", "Crypto", "Domain", "Telemetry"]),
+    tests(
+      "APITests",
+      [
+        "API", "AppleIdentity", "Crypto", "Domain", "HTTPServer", "JOSE", "Sessions", "Storage", "Telemetry",
+        "TestSupport", "Wire",
+      ]),
+    tests("ArchitectureTests", ["Wire"]),
     tests("EndToEndTests", ["MockApple", "Crypto", "Domain", "Wire"]),
   ]
 )
+
+// Only for deploy/fuzz.sh, which links it with libFuzzer.
+if Context.environment["FUZZ"] != nil {
+  package.targets.append(
+    .target(
+      name: "Fuzz", dependencies: ["AppleIdentity", "Domain", "JOSE", "Sessions", "Wire"], path: "Tests/Fuzz",
+      exclude: ["corpus"], swiftSettings: relaxed))
+}

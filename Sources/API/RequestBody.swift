@@ -54,13 +54,11 @@ extension Request {
       return nil
     }
     let parts = value.split(separator: ";", omittingEmptySubsequences: false).map { part in
-      String(
-        decoding: part.utf8.filter { $0 != 0x20 && $0 != 0x09 }.map {
-          (0x41...0x5A).contains($0) ? $0 + 0x20 : $0
-        },
-        as: UTF8.self)
+      let isBlank: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
+      let inner = part.utf8.drop(while: isBlank).reversed().drop(while: isBlank).reversed()
+      return String(decoding: inner.map { (0x41...0x5A).contains($0) ? $0 + 0x20 : $0 }, as: UTF8.self)
     }
-    for parameter in parts.dropFirst() where parameter.hasPrefix("charset=") {
+    for parameter in parts.dropFirst() where parameter.hasPrefix("charset") {
       guard ["charset=utf-8", "charset=\"utf-8\""].contains(parameter) else { return nil }
     }
     return parts.first

@@ -32,6 +32,7 @@ package final class PolicyHolder: Sendable {
 
   package var current: RequestPolicy { policy.withLock { $0 } }
 
+  /// Puts another policy in force, for requests that begin from now on.
   package func replace(with policy: RequestPolicy) {
     self.policy.withLock { $0 = policy }
   }

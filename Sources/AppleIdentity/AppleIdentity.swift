@@ -9,6 +9,7 @@ package import Domain
 /// How the nonce claim of one client's tokens relates to the raw nonce of the request. One rule for each
 /// client: a server that takes either form takes the form that a thief can copy out of the token.
 package struct NonceRule: Hashable, Sendable {
+  /// What the claim holds.
   package enum Form: Hashable, Sendable {
     /// The claim is the lower-case hex SHA-256 of the raw nonce: what apps send to Apple.
     case sha256

@@ -27,9 +27,11 @@ package struct IdentityClaims: Sendable, Equatable {
     guard let subject = try text("sub", object).flatMap(Subject.init) else { throw .claimInvalid }
     self.subject = subject
     nonce = try text("nonce", object)
+    let email = try text("email", object).flatMap(EmailAddress.init)
+    // Marks of an address that is not kept would say something about the next one.
     profile = Profile(
-      email: try text("email", object).flatMap(EmailAddress.init),
-      isEmailVerified: isTrue(object["email_verified"]), isPrivateEmail: isTrue(object["is_private_email"]),
+      email: email, isEmailVerified: email != nil && isTrue(object["email_verified"]),
+      isPrivateEmail: email != nil && isTrue(object["is_private_email"]),
       realUserStatus: realUserStatus(object["real_user_status"]))
   }
 }

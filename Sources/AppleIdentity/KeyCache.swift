@@ -27,6 +27,7 @@ package struct KeyCachePolicy: Sendable, Equatable {
 
 /// What a look-up comes to, and whether the caller has to start a fetch.
 package struct KeyLookup: Sendable {
+  /// The key, or what is known of it.
   package enum Answer: Sendable {
     case use(PublicKey)
     /// A fetch is under way, or is to be started; ask again when it has ended.

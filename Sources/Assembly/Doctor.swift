@@ -11,6 +11,7 @@ internal import Wire
 
 /// One thing that was looked at.
 package struct Finding: Sendable, Equatable {
+  /// How bad it is.
   package enum Verdict: String, Sendable {
     case ok, warning, failed
   }

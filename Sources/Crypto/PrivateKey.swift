@@ -89,10 +89,11 @@ package final class PrivateKey: Sendable {
   }
 }
 
-/// Never asks a terminal for the passphrase of an encrypted key.
+/// Never asks a terminal for the passphrase of an encrypted key. Zero would be the length of an empty passphrase,
+/// with which a key may well be encrypted.
 private func refusePassphrase(
   _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int32, _ writing: Int32, _ context: UnsafeMutableRawPointer?
-) -> Int32 { 0 }
+) -> Int32 { -1 }
 
 private func isP256(_ key: OpaquePointer) -> Bool {
   var name = [CChar](repeating: 0, count: 64)

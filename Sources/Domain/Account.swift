@@ -70,6 +70,7 @@ package struct Account: Sendable, Equatable {
   package var lastSignInAt: UnixTime
   package var isDisabled: Bool
   package var profile: Profile
+  /// Nil rather than empty, so that a name can still be learnt.
   package var name: PersonName?
   /// Who the account is at providers; at most one subject of each.
   package var identities: [ProviderIdentity]
@@ -83,7 +84,7 @@ package struct Account: Sendable, Equatable {
     self.lastSignInAt = lastSignInAt
     self.isDisabled = isDisabled
     self.profile = profile
-    self.name = name
+    self.name = name.flatMap { $0.isEmpty ? nil : $0 }
     self.identities = identities
   }
 

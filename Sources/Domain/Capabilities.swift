@@ -29,6 +29,7 @@ package struct SteadyTime: Hashable, Comparable, Sendable {
 
   package static func < (a: SteadyTime, b: SteadyTime) -> Bool { a.milliseconds < b.milliseconds }
 
+  /// Milliseconds from `earlier` to `self`; negative when that came later.
   package func milliseconds(since earlier: SteadyTime) -> Int64 { milliseconds - earlier.milliseconds }
 }
 
@@ -43,6 +44,7 @@ package struct Entropy: Sendable {
 
 /// One request to a server that an operator's settings name; never one that a client named.
 package struct FetchRequest: Sendable, Equatable {
+  /// What is asked: to read, or to take in a body.
   package enum Method: Sendable { case get, post }
 
   package let method: Method

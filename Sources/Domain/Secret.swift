@@ -10,6 +10,7 @@ package struct Secret<Value: Sendable>: Sendable, CustomStringConvertible, Custo
     self.value = value
   }
 
+  /// The value itself, for the one use that needs it.
   package func reveal() -> Value { value }
 
   package var description: String { "[secret]" }

@@ -37,6 +37,7 @@ package struct Session: Sendable, Equatable {
   package let provider: String
   /// `auth_time` of its tokens.
   package let createdAt: UnixTime
+  /// Nil rather than empty.
   package let device: Device?
   /// Counter of the refresh token that is current.
   package var counter: UInt32
@@ -60,7 +61,7 @@ package struct Session: Sendable, Equatable {
     self.account = account
     self.provider = provider
     self.createdAt = createdAt
-    self.device = device
+    self.device = device.flatMap { $0.isEmpty ? nil : $0 }
     self.counter = counter
     self.masterKey = masterKey
     self.rotatedAt = rotatedAt

@@ -14,8 +14,10 @@ package struct UnixTime: Hashable, Comparable, Sendable {
     return UnixTime(overflow ? (seconds < 0 ? .min : .max) : sum)
   }
 
+  /// The moment `seconds` earlier; stops at the ends of the range instead of trapping.
   package static func - (time: UnixTime, seconds: Int64) -> UnixTime {
-    seconds == .min ? UnixTime(.max) : time + -seconds
+    let (difference, overflow) = time.seconds.subtractingReportingOverflow(seconds)
+    return UnixTime(overflow ? (seconds < 0 ? .max : .min) : difference)
   }
 
   /// Seconds from `earlier` to `self`; stops at the ends of the range instead of trapping.

@@ -42,6 +42,7 @@ package final class KeyEndpoint: Sendable {
   package var json: [UInt8] { state.json }
 }
 
+/// Why the key endpoint could not start.
 package enum KeyEndpointError: Error, Equatable, Sendable {
   /// `code` is the `errno`.
   case addressUnavailable(code: Int32)

@@ -36,6 +36,7 @@ package struct MasterKeyRing: Sendable {
     all = [current] + others
   }
 
+  /// The key of this id, current or not.
   package subscript(id: MasterKeyID) -> MasterKey? {
     all.first { $0.id == id }
   }

@@ -127,7 +127,7 @@ package final class SessionIssuer: Sendable {
       },
       createsAccount: request.createsAccount, newAccount: AccountID(from: entropy),
       newSession: SessionID(at: now, from: entropy), masterKey: ring.current.id,
-      retryWindow: rules.limits.retryWindow, now: now)
+      retryWindow: rules.limits.signInRetryWindow, now: now)
     let outcome: SignInOutcome
     do throws(StorageError) {
       outcome = try await storage.signIn(intent)
@@ -209,4 +209,9 @@ package final class SessionIssuer: Sendable {
       account: grant.account, session: session, idToken: Secret(idToken), refreshToken: Secret(refreshToken),
       expiresIn: expiresAt.since(now), isNewUser: isNewUser)
   }
+}
+
+extension SessionLimits {
+  /// A session that is over by its age is not given out again, however long the retry window is set.
+  fileprivate var signInRetryWindow: Int64 { min(retryWindow, absolute - 1, idle - 1) }
 }

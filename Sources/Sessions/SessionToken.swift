@@ -54,10 +54,23 @@ func sessionTokenPayload(
   return out.finish()
 }
 
-/// A name cut to what a claim may hold, counted as it is written in JSON.
+/// The longest beginning of a name in whole grapheme clusters that a claim may hold, counted as it is written in
+/// JSON; nil when not even one fits.
 private func nameClaim(_ name: String) -> String? {
-  let escapes = name.utf8.count(where: { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") })
-  return prefix(of: name, characters: .max, bytes: max(Limits.nameClaimBytes - escapes, 1))
+  if jsonByteCount(name.utf8) <= Limits.nameClaimBytes { return name }
+  var kept = ""
+  var size = 0
+  for character in name {
+    size += jsonByteCount(character.utf8)
+    if size > Limits.nameClaimBytes { break }
+    kept.append(character)
+  }
+  return kept.isEmpty ? nil : kept
+}
+
+/// Bytes of cleaned text inside a JSON string: of what is escaped there, names hold quotes and backslashes only.
+private func jsonByteCount(_ text: some Collection<UInt8>) -> Int {
+  text.count + text.count(where: { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") })
 }
 
 /// What a session token said, once everything about it was right.

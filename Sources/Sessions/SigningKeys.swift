@@ -27,6 +27,7 @@ package struct SigningKeys: Sendable {
     }
   }
 
+  /// The published key of this id; there is no default.
   package func publicKey(_ id: KeyID) -> PublicKey? {
     published.first { $0.webKey.keyID == id }?.webKey.key
   }

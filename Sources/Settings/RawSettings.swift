@@ -19,7 +19,10 @@ struct RawSettings {
       return gather(settings.map { (name: $0.key, text: $0.value, source: "\(file): \($0.key)") }, contents)
     }
     let ours = environment.filter { $0.key.hasPrefix("BRAMLEY_") }.map { variable, text in
-      (name: lowercase(variable.dropFirst("BRAMLEY_".count)), text: text, source: variable)
+      // One spelling for each: `BRAMLEY_listen` is nobody's setting.
+      let isUpperCase = !variable.utf8.contains { (0x61...0x7A).contains($0) }
+      let name = isUpperCase ? lowercase(variable.dropFirst("BRAMLEY_".count)) : variable
+      return (name: name, text: text, source: variable)
     }
     values = (fromFile ?? [:]).merging(gather(ours, contents)) { _, environment in environment }
   }

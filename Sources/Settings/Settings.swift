@@ -23,8 +23,8 @@ package struct Settings: Sendable {
     package let port: UInt16
     /// `host:port`, an IPv6 address in brackets.
     package var text: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
-    /// Whether this is every address of the machine.
-    package var isWildcard: Bool { host == "0.0.0.0" || host == "::" }
+    /// Whether this is every address of the machine, in any spelling of nothing but zeros.
+    package var isWildcard: Bool { host.utf8.allSatisfy { "0:.".utf8.contains($0) } }
   }
 
   package let listen: Listen

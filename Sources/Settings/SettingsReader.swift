@@ -68,7 +68,7 @@ package func printedSettings(
 /// A URL without what stands between its user name and its host.
 private func withoutPassword(_ text: String) -> String {
   guard let scheme = text.utf8.firstRange(of: "://".utf8),
-    let at = text.utf8.lastIndex(of: UInt8(ascii: "@")),
+    let at = text.utf8.lastIndex(of: UInt8(ascii: "@")), scheme.upperBound <= at,
     let colon = text.utf8[scheme.upperBound..<at].firstIndex(of: UInt8(ascii: ":"))
   else { return text }
   return text[..<colon] + ":[redacted]" + text[at...]
@@ -102,19 +102,11 @@ private struct SettingsReader {
 
   mutating func address(_ name: String) -> Settings.Listen? {
     guard let text = text(name) else { return nil }
-    guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]),
-      !text[..<colon].isEmpty
-    else {
+    guard let address = listenAddress(text) else {
       raw.fault(name, "must be host:port, such as 127.0.0.1:8080 or [::]:8080")
       return nil
     }
-    var host = String(text[..<colon])
-    if host.hasPrefix("["), host.hasSuffix("]") {
-      host = String(host.dropFirst().dropLast())
-    } else if host.contains(":") {
-      raw.fault(name, "must have an IPv6 address in brackets, such as [::1]:8080")
-    }
-    return Settings.Listen(host: host, port: port)
+    return address
   }
 
   mutating func tls(_ contents: (String) -> [UInt8]?) -> Settings.TLSFiles? {
@@ -300,9 +292,37 @@ private func isOrigin(_ text: String) -> Bool {
 /// Whether the host of an http URL is `localhost` or a literal loopback address.
 private func isLoopbackURL(_ url: String) -> Bool {
   let authority = url.dropFirst("http://".count).prefix { $0 != "/" }
-  if authority.hasPrefix("[::1]") { return true }
-  let host = authority.prefix { $0 != ":" }
-  return host == "localhost"
-    || (host.hasPrefix("127.") && host.split(separator: ".").count == 4
-      && host.utf8.allSatisfy { $0 == UInt8(ascii: ".") || (0x30...0x39).contains($0) })
+  let end = authority.hasPrefix("[") ? authority.firstIndex(of: "]").map(authority.index(after:)) : nil
+  let host = end.map { authority[..<$0] } ?? authority.prefix { $0 != ":" }
+  let rest = authority[host.endIndex...]
+  guard rest.isEmpty || (rest.first == ":" && portNumber(rest.dropFirst()) != nil) else { return false }
+  let bytes = host.split(separator: ".", omittingEmptySubsequences: false)
+  return host == "localhost" || host == "[::1]"
+    || (bytes.count == 4 && bytes[0] == "127" && bytes.allSatisfy { isDigits($0) && UInt8($0) != nil })
+}
+
+/// `host:port` taken apart, with an IPv6 address in brackets and nothing else in them; nil for anything else.
+private func listenAddress(_ text: String) -> Settings.Listen? {
+  guard let colon = text.lastIndex(of: ":"), let port = portNumber(text[text.index(after: colon)...]) else {
+    return nil
+  }
+  var host = text[..<colon]
+  if host.hasPrefix("["), host.hasSuffix("]") {
+    host = host.dropFirst().dropLast()
+    guard host.contains(":") else { return nil }
+  } else if host.contains(":") {
+    return nil
+  }
+  guard !host.isEmpty, host.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !"[]/@".utf8.contains($0) })
+  else {
+    return nil
+  }
+  return Settings.Listen(host: String(host), port: port)
+}
+
+private func portNumber(_ text: Substring) -> UInt16? { isDigits(text) ? UInt16(text) : nil }
+
+/// Digits alone: Swift's own conversions take a sign as well.
+private func isDigits(_ text: some StringProtocol) -> Bool {
+  !text.isEmpty && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
 }

@@ -14,29 +14,34 @@ func readYAML(_ bytes: [UInt8]) throws(YAMLFault) -> [String: String] {
   var settings: [String: String] = [:]
   while true {
     switch try events.next() {
-    case .nothing: continue
-    case .mappingStart: try readMapping(under: "", from: &events, into: &settings)
+    // A document with nothing but comments is an empty scalar.
+    case .nothing, .scalar(""): continue
+    case .mappingStart: try readMapping(under: [], from: &events, into: &settings)
     case .end: return settings
     default: throw events.fault("the file is not a list of `name: value`")
     }
   }
 }
 
+/// More levels than any setting has words; each is a call of ``readMapping(under:from:into:)``.
+private let maximumDepth = 16
+
 private func readMapping(
-  under path: String, from events: inout YAMLEvents, into settings: inout [String: String]
+  under path: [String], from events: inout YAMLEvents, into settings: inout [String: String]
 ) throws(YAMLFault) {
+  guard path.count < maximumDepth else { throw events.fault("names are nested too deeply") }
   while true {
     guard case .scalar(let key) = try events.next() else {
       if events.last == .mappingEnd { return }
       throw events.fault("a key must be plain text")
     }
-    let name = path.isEmpty ? key : path + "_" + key
+    let name = (path + [key]).joined(separator: "_")
     let value: String
     switch try events.next() {
     case .scalar(let text): value = text
     case .sequenceStart: value = try readSequence(from: &events).joined(separator: ",")
     case .mappingStart:
-      try readMapping(under: name, from: &events, into: &settings)
+      try readMapping(under: path + [key], from: &events, into: &settings)
       continue
     default: throw events.fault("`\(name)` has no value")
     }

@@ -44,6 +44,7 @@ package enum RefreshRemark: String, Sendable, Equatable {
   case counterAhead
 }
 
+/// What a refresh came to, decided and written in one transaction.
 package enum RefreshOutcome: Sendable, Equatable {
   /// The session's current token is the answer, be it a new one or the same as before.
   case current(SessionGrant, remark: RefreshRemark?)

@@ -116,6 +116,7 @@ package struct SessionGrant: Sendable, Equatable {
   }
 }
 
+/// What a sign-in came to, decided and written in one transaction.
 package enum SignInOutcome: Sendable, Equatable {
   case signedIn(SessionGrant, isNewUser: Bool)
   case objected(SignInObjection)
@@ -167,7 +168,7 @@ package func decideSignIn(
   guard intent.createsAccount else { return .unknownIdentity }
   let account = Account(
     id: intent.newAccount, createdAt: intent.now, lastSignInAt: intent.now, isDisabled: false,
-    profile: intent.profile, name: intent.name.flatMap { $0.isEmpty ? nil : $0 },
+    profile: intent.profile, name: intent.name,
     identities: [intent.identity])
   try ledger.insert(account)
   try ledger.insert(intent.identity, of: account.id)
@@ -208,7 +209,7 @@ private func openSession(
 ) throws(StorageError) -> SessionGrant {
   let session = Session(
     id: intent.newSession, account: account.id, provider: intent.identity.provider, createdAt: intent.now,
-    device: intent.device.flatMap { $0.isEmpty ? nil : $0 }, masterKey: intent.masterKey,
+    device: intent.device, masterKey: intent.masterKey,
     rotatedAt: intent.now)
   try ledger.insert(session)
   for key in [intent.credential, intent.challenge].compactMap({ $0 }) {

@@ -54,6 +54,7 @@ package struct SigningKeyBook: Sendable, Equatable {
   }
 }
 
+/// Whether a compare-and-swap of the signing keys went through.
 package enum SigningKeyReplacement: Sendable, Equatable {
   case replaced(SigningKeyBook)
   /// Another node was faster; this is what it wrote.

@@ -53,6 +53,7 @@ package struct AccountCursor: Sendable, Equatable {
   package init(position: Int64) { self.position = position }
 }
 
+/// Accounts in the order of their creation, and where the next page begins.
 package struct AccountPage: Sendable, Equatable {
   package let accounts: [Account]
   /// Nil on the last page.

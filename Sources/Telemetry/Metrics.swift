@@ -87,6 +87,7 @@ package final class Counter: Sendable {
 
   package var value: Int64 { count.load(ordering: .relaxed) }
 
+  /// Counts on.
   package func add(_ number: Int64 = 1) { count.add(number, ordering: .relaxed) }
 }
 
@@ -101,6 +102,7 @@ package struct CounterSet: Sendable {
   /// Counts one; a value that was not foreseen is not counted, so that no series is made by accident.
   package func add(_ value: String) { counters[value]?.add() }
 
+  /// What was counted under a label; nothing for one that was not named at the start.
   package func value(_ label: String) -> Int64 { counters[label]?.value ?? 0 }
 }
 
@@ -118,6 +120,7 @@ package final class Histogram: Sendable {
     buckets = (0...bounds.count).map { _ in Counter() }
   }
 
+  /// Takes one measurement in.
   package func observe(_ value: Double) {
     buckets[bounds.firstIndex { value <= $0 } ?? bounds.count].add()
     sum.add(Int64((value * 1_000_000).rounded()))

@@ -15,6 +15,7 @@ package struct JSONWriter: Sendable {
     return out
   }
 
+  /// A member that is a string.
   package mutating func member(_ name: String, _ value: String) {
     key(name)
     appendJSONString(value, to: &out)
@@ -25,20 +26,24 @@ package struct JSONWriter: Sendable {
     if let value { member(name, value) }
   }
 
+  /// A member that is a whole number.
   package mutating func member(_ name: String, _ value: Int64) {
     key(name)
     out.append(contentsOf: String(value).utf8)
   }
 
+  /// A member that is a boolean.
   package mutating func member(_ name: String, _ value: Bool) {
     key(name)
     out.append(contentsOf: (value ? "true" : "false").utf8)
   }
 
+  /// Left out when nil.
   package mutating func member(_ name: String, _ value: Bool?) {
     if let value { member(name, value) }
   }
 
+  /// A member that is an array of strings.
   package mutating func member(_ name: String, _ values: [String]) {
     key(name)
     out.append(UInt8(ascii: "["))

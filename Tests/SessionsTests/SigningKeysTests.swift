@@ -1,0 +1,121 @@
+import Crypto
+import Domain
+import JOSE
+import Sessions
+import Storage
+import TestSupport
+import Testing
+import Wire
+
+private let now = UnixTime(1_750_000_000)
+
+private func load(
+  _ storage: MemoryStorage, master: MasterKeyRing, _ algorithm: SignatureAlgorithm = .es256
+) async throws(SigningKeyError) -> SigningKeys {
+  try await loadSigningKeys(from: storage, ring: master, algorithm: algorithm, now: now, entropy: .system)
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct SigningKeysTests {
+  @Test(arguments: SignatureAlgorithm.allCases)
+  func `the first start makes a key that signs and a standby, the second finds them`(
+    _ algorithm: SignatureAlgorithm
+  ) async throws {
+    let storage = MemoryStorage()
+    let first = try await load(storage, master: ring(1), algorithm)
+    #expect(first.published.map(\.role) == [.active, .standby])
+    #expect(first.algorithms == [algorithm.rawValue])
+    #expect(first.version == 1)
+    let second = try await load(storage, master: ring(1), algorithm)
+    #expect(second.keySetJSON == first.keySetJSON)
+    #expect(second.certificatesJSON == first.certificatesJSON)
+    #expect(second.version == 1)
+    for key in first.published { #expect(key.webKey.keyID == thumbprint(of: key.webKey.key)) }
+  }
+
+  @Test func `S07 first starts at the same time agree`() async throws {
+    let storage = MemoryStorage()
+    let master = try ring(1)
+    let sets = try await withThrowingTaskGroup(of: [UInt8].self) { group in
+      for _ in 0..<8 { group.addTask { try await load(storage, master: master).keySetJSON } }
+      return try await group.reduce(into: Set<[UInt8]>()) { $0.insert($1) }
+    }
+    #expect(sets.count == 1)
+    #expect(try await storage.signingKeys().keys.count == 2)
+  }
+
+  @Test func `keys that another master key sealed are an error, and are left alone`() async throws {
+    let storage = MemoryStorage()
+    let first = try await load(storage, master: ring(1))
+    let id = try #require(first.published.first?.webKey.keyID)
+    let other = try ring(2)
+    await #expect(throws: SigningKeyError.sealedByAnotherKey(id)) { try await load(storage, master: other) }
+    #expect(try await load(storage, master: ring(2, 1)).keySetJSON == first.keySetJSON)
+  }
+
+  @Test func `a key that was sealed for another row is not opened`() throws {
+    let one = try record(try PrivateKey.generate(.es256), role: .active)
+    let two = try record(try PrivateKey.generate(.es256), role: .standby)
+    let moved = SigningKeyRecord(
+      id: one.id, algorithm: one.algorithm, role: .active, createdAt: now, activeSince: nil, retiredAt: nil,
+      sealed: two.sealed, masterKey: one.masterKey, certificate: "")
+    let master = try ring(1)
+    #expect(throws: SigningKeyError.sealedByAnotherKey(one.id)) {
+      try SigningKeys(opening: SigningKeyBook(version: 1, keys: [moved]), with: master)
+    }
+  }
+
+  @Test func `a book without a key that signs is an error`() throws {
+    let standby = try record(try PrivateKey.generate(.es256), role: .standby)
+    let master = try ring(1)
+    for keys in [[], [standby]] {
+      #expect(throws: SigningKeyError.noActiveKey) {
+        try SigningKeys(opening: SigningKeyBook(version: 1, keys: keys), with: master)
+      }
+    }
+  }
+
+  @Test func `S08 what is published holds no private member`() async throws {
+    let keys = try await load(MemoryStorage(), master: ring(1), .rs256)
+    let text = String(decoding: keys.keySetJSON, as: UTF8.self)
+    for member in ["d", "p", "q", "dp", "dq", "qi", "k", "oth"] { #expect(!text.contains("\"\(member)\"")) }
+    #expect(!String(decoding: keys.certificatesJSON, as: UTF8.self).contains("PRIVATE"))
+  }
+
+  @Test func `every published key has a certificate of that key`() async throws {
+    let keys = try await load(MemoryStorage(), master: ring(1))
+    let certificates = try JSONObject(parsing: keys.certificatesJSON)
+    #expect(certificates.names == keys.published.map(\.webKey.keyID.text))
+    for name in certificates.names {
+      #expect(certificates.text(name)?.hasPrefix("-----BEGIN CERTIFICATE-----\n") == true)
+    }
+  }
+
+  @Test func `a change of algorithm adds a standby and signs on as before`() async throws {
+    let storage = MemoryStorage()
+    let before = try await load(storage, master: ring(1), .es256)
+    let after = try await load(storage, master: ring(1), .rs256)
+    #expect(after.published.map(\.role) == [.active, .standby, .standby])
+    #expect(after.published.prefix(2).map(\.webKey.keyID) == before.published.map(\.webKey.keyID))
+    #expect(after.algorithms == ["ES256", "RS256"])
+    let back = try await load(storage, master: ring(1), .es256)
+    #expect(back.keySetJSON == after.keySetJSON)
+  }
+
+  @Test func `S05 a token of any published key verifies`() async throws {
+    let es = try PrivateKey.generate(.es256)
+    let old = TokenForge.apple.key
+    let master = try ring(1)
+    let keys = try SigningKeys(
+      opening: SigningKeyBook(version: 1, keys: [record(es, role: .active), record(old, role: .retired)]),
+      with: master)
+    let claims =
+      #"{"iss":"https://auth.example.com","aud":"bramley","sub":"a","iat":1750000000,"exp":1750003600,"#
+      + #""auth_time":1750000000,"sid":"684ee180000000000000000000000000"}"#
+    for key in [es, old] {
+      let token = try signCompact(
+        payload: Array(claims.utf8), key: key, keyID: thumbprint(of: key.publicKey), type: "JWT")
+      #expect(try keys.verify(token, rules: rules(), now: now).account.text == "a")
+    }
+  }
+}
