@@ -21,7 +21,7 @@ package func runProgram(_ work: @escaping @Sendable () async -> Int32) -> Int32 
 }
 
 /// A signal that the service answers to.
-package enum ServiceSignal: Sendable {
+package enum NodeSignal: Sendable {
   /// SIGTERM or SIGINT.
   case stop
   /// SIGHUP.
@@ -29,8 +29,8 @@ package enum ServiceSignal: Sendable {
 }
 
 /// The signals that arrive, up to and with the first that means to stop.
-package func serviceSignals() throws(StartFault) -> AsyncStream<ServiceSignal> {
-  let (signals, arrived) = AsyncStream<ServiceSignal>.makeStream()
+package func nodeSignals() throws(StartFault) -> AsyncStream<NodeSignal> {
+  let (signals, arrived) = AsyncStream<NodeSignal>.makeStream()
   do throws(ThreadError) {
     _ = try DedicatedThread(name: "signals") {
       var set = waitedForSignals()

@@ -17,13 +17,13 @@ func serve(_ list: [String]) async throws(CommandFault) -> Int32 {
   }
   do {
     for warning in settings.warnings { log.warning("setting_doubtful", [.text("problem", warning)]) }
-    let service = try await Service(settings, log: log)
-    var fields: [Log.Field] = [.text("listen", service.address), .text("version", bramleyVersion)]
-    if let address = service.adminAddress { fields.append(.text("adminListen", address)) }
+    let node = try await Node(settings, log: log)
+    var fields: [Log.Field] = [.text("listen", node.address), .text("version", bramleyVersion)]
+    if let address = node.adminAddress { fields.append(.text("adminListen", address)) }
     log.info("ready", fields)
-    for await signal in try serviceSignals() where signal == .reload { reload(service, arguments, log) }
+    for await signal in try nodeSignals() where signal == .reload { reload(node, arguments, log) }
     log.info("stopping", [])
-    await service.stop()
+    await node.stop()
     log.info("stopped", [])
     await log.stop(within: .seconds(1))
     return ExitStatus.done
@@ -34,9 +34,9 @@ func serve(_ list: [String]) async throws(CommandFault) -> Int32 {
 }
 
 /// Reads the settings again. With a fault in them nothing changes, and the log says what is wrong.
-private func reload(_ service: Service, _ arguments: Arguments, _ log: Log) {
+private func reload(_ node: Node, _ arguments: Arguments, _ log: Log) {
   do {
-    service.reload(try loadSettings(arguments))
+    node.reload(try loadSettings(arguments))
     log.info("reloaded", [])
   } catch {
     log.error("reload_refused", [.text("problem", error.message)])

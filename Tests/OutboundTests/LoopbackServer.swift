@@ -20,6 +20,7 @@ final class LoopbackServer: Sendable {
       while true {
         let socket = accept(listener, nil, nil)
         guard socket >= 0 else { return }
+        _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
         connections.add()
         let thread = try? DedicatedThread(name: "peer") {
           script(Peer(socket))
@@ -120,7 +121,7 @@ struct SocketFailed: Error {
 
 /// A socket bound to a free port of 127.0.0.1; while nobody listens on it, the port refuses connections.
 func boundSocket() throws -> (socket: Int32, port: UInt16) {
-  let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+  let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
   var address = sockaddr_in()
   address.sin_family = sa_family_t(AF_INET)
   address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian

@@ -60,6 +60,7 @@ struct LogSinkTests {
   private func pipeEnds(flags: Int32) throws -> (reader: Int32, writer: Int32) {
     var ends: [Int32] = [-1, -1]
     try #require(pipe(&ends) == 0)
+    for end in ends { try #require(fcntl(end, F_SETFD, FD_CLOEXEC) == 0) }
     for end in ends where flags != 0 {
       try #require(fcntl(end, F_SETFL, flags) == 0)
     }

@@ -11,8 +11,8 @@ internal import Sessions
 internal import Storage
 internal import Synchronization
 
-/// The running service: everything built in dependency order, stopped in reverse.
-package final class Service: Sendable {
+/// One running node: everything built in dependency order, stopped in reverse.
+package final class Node: Sendable {
   /// `host:port` that it listens on.
   package let address: String
   /// `host:port` of the operators' listener, if there is one.
@@ -28,7 +28,7 @@ package final class Service: Sendable {
   package init(_ settings: Settings, log: Log) async throws(StartFault) {
     let entropy = Entropy.system
     let clock = WallClock.system
-    let metrics = ServiceMetrics()
+    let metrics = NodeMetrics()
     let storage = try openDatabase(settings, observe: { metrics.observe(commitOf: $0, $1) })
     let ring = try await openMasterKeys(settings, for: storage, entropy: entropy)
     let keys = try await openSigningKeys(settings, storage, ring, clock, entropy)

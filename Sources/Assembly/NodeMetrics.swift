@@ -8,7 +8,7 @@ internal import Storage
 internal import Telemetry
 
 /// What the parts of a service are measured by, apart from the API's own counts.
-struct ServiceMetrics: Sendable {
+struct NodeMetrics: Sendable {
   let registry = Metrics()
   private let keyFetches: CounterSet
   private let groupSizes: Histogram
