@@ -123,7 +123,8 @@ private struct Pipe {
 
 /// glibc's own; Swift does not see what it declares for `_GNU_SOURCE` only.
 @_silgen_name("posix_spawn_file_actions_addclosefrom_np")
-private func addCloseFrom(_ actions: UnsafeMutablePointer<posix_spawn_file_actions_t>, _ first: Int32) -> Int32
+private func addCloseFrom(_ actions: UnsafeMutablePointer<posix_spawn_file_actions_t>, _ first: Int32)
+  -> Int32
 
 private func spawn(
   _ path: String, _ arguments: [String], _ environment: [String: String], _ folder: String,
@@ -135,8 +136,8 @@ private func spawn(
   for (number, descriptor) in descriptors.enumerated() {
     posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(number))
   }
-  // What other tests of this process have open is nothing to a child that may outlive them: a pipe whose writing end
-  // it held would never come to its end.
+  // What other tests of this process have open is nothing to a child: a pipe whose writing end it held would
+  // never come to its end.
   guard addCloseFrom(&actions, 3) == 0 else { throw SystemFault(call: "closefrom", code: errno) }
   var attributes = posix_spawnattr_t()
   posix_spawnattr_init(&attributes)
