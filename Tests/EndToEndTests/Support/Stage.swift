@@ -7,6 +7,7 @@ final class Stage: Sendable {
   let folder: String
   let appleURL: String
   private let children = Watched<[ChildProcess]>([])
+  private let ports = Watched<Set<UInt16>>([])
 
   init(folder: String, appleURL: String) {
     self.folder = folder
@@ -36,7 +37,9 @@ final class Stage: Sendable {
     _ changes: [String: String] = [:], arguments: [String] = [], secondsAhead ahead: Int? = nil
   ) async throws -> Service {
     let child = try launch(changes, arguments: arguments, secondsAhead: ahead)
-    return Service(process: child, port: try port(of: await ready(child)))
+    let service = Service(process: child, port: try port(of: await ready(child)))
+    ports.update { _ = $0.insert(service.port) }
+    return service
   }
 
   /// Starts a service that may not come to serving.
@@ -110,8 +113,11 @@ final class Stage: Sendable {
     return child
   }
 
-  /// Ends what still runs, and looks at what all services have written.
+  /// Ends what still runs, and looks at what all services have answered and written.
   fileprivate func end() async {
+    for port in ports.read({ $0 }) {
+      #expect(throws: Never.self) { try SeenAnswers.expectDescribed(from: port) }
+    }
     let children = children.read { $0 }
     for child in children { child.send(signal: SIGKILL) }
     for child in children {
