@@ -136,6 +136,22 @@ private let vectors = [
     #expect(refusal(sha, raw: "r ", claim: hash("r")) == .mismatch)
   }
 
+  @Test func `every digit of the digest counts, and so does every byte of a raw nonce`() {
+    let (claim, raw) = (Array(hash("r").utf8), Array("raw nonce".utf8))
+    for index in claim.indices {
+      var other = claim
+      other[index] = other[index] == UInt8(ascii: "0") ? UInt8(ascii: "1") : UInt8(ascii: "0")
+      #expect(refusal(sha, raw: "r", claim: String(decoding: other, as: UTF8.self)) == .mismatch)
+      #expect(refusal(sha, raw: "r", claim: String(decoding: claim[..<index], as: UTF8.self)) != nil)
+    }
+    for index in raw.indices {
+      var other = raw
+      other[index] ^= 1
+      #expect(refusal(plain, raw: "raw nonce", claim: String(decoding: other, as: UTF8.self)) == .mismatch)
+      #expect(refusal(plain, raw: "raw nonce", claim: String(decoding: raw[..<index], as: UTF8.self)) != nil)
+    }
+  }
+
   @Test func `a raw nonce that looks like a digest is a nonce like any other`() {
     let raw = hash("seed")
     #expect(refusal(sha, raw: raw, claim: hash(raw)) == nil)

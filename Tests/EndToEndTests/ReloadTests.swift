@@ -47,6 +47,11 @@ struct ReloadTests {
       let metrics = try await exchange(HTTPRequest(path: "/metrics"), port: port(of: address))
       #expect(metrics.status == 200)
       #expect(metrics["Content-Type"]?.hasPrefix("text/plain") == true)
+      // Nothing of the apps' is there.
+      for path in ["/livez", "/v1/nonces", "/.well-known/jwks.json"] {
+        try expect(
+          await exchange(HTTPRequest(path: path), port: port(of: address)), is: .argument("not_found", 404))
+      }
       try await service.stop()
     }
   }
