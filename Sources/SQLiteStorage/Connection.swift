@@ -38,6 +38,11 @@ internal import Glibc
   /// (sqlite.org/lang_transaction.html §3).
   var isInTransaction: Bool { unsafe sqlite3_get_autocommit(raw) == 0 }
 
+  /// How long a lock of another process is waited for from now on.
+  func setBusyTimeout(_ milliseconds: Int32) {
+    unsafe sqlite3_busy_timeout(raw, milliseconds)
+  }
+
   /// The extended code of the last call that failed.
   var lastCode: Int32 { unsafe sqlite3_extended_errcode(raw) }
 

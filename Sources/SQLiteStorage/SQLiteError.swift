@@ -27,6 +27,9 @@ struct SQLiteError: Error, Equatable {
   /// The code without its extension.
   var primaryCode: Int32 { code & 0xFF }
 
+  /// Whether another connection held a lock for too long.
+  var isBusy: Bool { primaryCode == SQLITE_BUSY }
+
   /// What it means to who asked for a transaction.
   ///
   /// A constraint cannot break in a sound database: the decisions read before they write, and in the same

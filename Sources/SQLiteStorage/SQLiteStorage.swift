@@ -53,7 +53,8 @@ package final class SQLiteStorage: LedgerStorage {
     try connection.prepareForService(pageLimit: options.pageLimit)
     let counters = CommitCounters()
     self.counters = counters
-    let group = try GroupCommit(connection: connection, counters: counters, observe: observe)
+    let group = try GroupCommit(
+      connection: connection, busyMilliseconds: options.busyMilliseconds, counters: counters, observe: observe)
     do throws(ThreadError) {
       worker = try BatchWorker(
         name: "sqlite", capacity: options.waitingLimit, batchLimit: options.groupLimit, tickMilliseconds: nil,
