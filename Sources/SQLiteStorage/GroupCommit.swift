@@ -83,7 +83,8 @@ struct GroupCommit: ~Copyable, BatchWork {
   private mutating func noteLock(isHeldElsewhere: Bool, _ ledger: SQLiteLedger) {
     guard isHeldElsewhere != self.isHeldElsewhere else { return }
     self.isHeldElsewhere = isHeldElsewhere
-    ledger.statements.connection.setBusyTimeout(isHeldElsewhere ? min(100, busyMilliseconds) : busyMilliseconds)
+    ledger.statements.connection.setBusyTimeout(
+      isHeldElsewhere ? min(100, busyMilliseconds) : busyMilliseconds)
   }
 
   private func performAlone(_ group: [Transaction], _ ledger: inout SQLiteLedger) {

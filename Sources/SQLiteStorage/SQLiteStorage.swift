@@ -54,7 +54,8 @@ package final class SQLiteStorage: LedgerStorage {
     let counters = CommitCounters()
     self.counters = counters
     let group = try GroupCommit(
-      connection: connection, busyMilliseconds: options.busyMilliseconds, counters: counters, observe: observe)
+      connection: connection, busyMilliseconds: options.busyMilliseconds, counters: counters, observe: observe
+    )
     do throws(ThreadError) {
       worker = try BatchWorker(
         name: "sqlite", capacity: options.waitingLimit, batchLimit: options.groupLimit, tickMilliseconds: nil,
