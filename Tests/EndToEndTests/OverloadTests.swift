@@ -26,7 +26,8 @@ struct OverloadTests {
       let counts = Dictionary(reasons.map { ($0, 1) }, uniquingKeysWith: +)
       // Which of them, and how many, depends on how fast the machine takes connections.
       #expect(
-        Set(counts.keys).isSubset(of: ["overloaded", "storage_unavailable", "deadline_exceeded"]), "\(counts)")
+        Set(counts.keys).isSubset(of: ["overloaded", "storage_unavailable", "deadline_exceeded"]), "\(counts)"
+      )
       holder.closeInput()
       try await holder.ended()
       _ = try await service.refresh(token)
