@@ -99,7 +99,10 @@ import Wire
       (["127.0.0.0/8"], "2001:db8::1", "2001:db8::2", false),
       (["127.0.0.0/8"], "2001:db8::1", "2001:db8:0:1::1", true),
       (["127.0.0.0/8"], "unknown", "garbage", false),
-      (["127.0.0.0/8"], "192.0.2.1:80", "192.0.2.2:81", false),
+      (["127.0.0.0/8"], "192.0.2.1:80", "192.0.2.2:81", true),
+      (["127.0.0.0/8"], "192.0.2.1:80", "192.0.2.1:81", false),
+      (["127.0.0.0/8"], "[2001:db8::1]:80", "[2001:db8:0:1::1]:80", true),
+      (["127.0.0.0/8"], "192.0.2.1:80:1", "192.0.2.2:80:1", false),
     ] as [([String], String, String, Bool)])
   func `an address is counted by what a trusted proxy says, and by nothing else`(
     _ proxies: [String], _ one: String, _ other: String, _ areApart: Bool
