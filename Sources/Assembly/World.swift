@@ -24,11 +24,12 @@ extension WallClock {
 }
 
 extension SteadyClock {
-  /// The system's clock that never goes back; it stands still while the machine sleeps.
+  /// The system's clock that never goes back; it goes on while the machine sleeps.
   package static var system: SteadyClock {
     SteadyClock {
       var time = timespec()
-      unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+      // CLOCK_MONOTONIC stands still in suspend (clock_gettime(2)): Apple's keys would not grow old meanwhile.
+      unsafe clock_gettime(CLOCK_BOOTTIME, &time)
       return SteadyTime(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
     }
   }
