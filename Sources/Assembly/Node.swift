@@ -187,7 +187,7 @@ private func tokenRules(_ settings: Settings, issuer: String) -> SessionTokenRul
 private func report(_ report: KeyFetchReport, to log: Log) {
   switch report {
   case .fetched(let count): log.info("apple_keys_fetched", [.number("keys", Int64(count))])
-  case .failed(let fault): log.warning("apple_keys_fetch_failed", [.text("cause", "\(fault)")])
+  case .failed(let fault): log.warning("apple_keys_fetch_failed", [.text("cause", fault.label)])
   }
 }
 

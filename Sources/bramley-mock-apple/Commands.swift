@@ -99,7 +99,7 @@ private func serve(_ list: [String], _ apple: MockApple) async throws -> Int32 {
   else {
     throw ArgumentError(message: "--listen takes HOST:PORT")
   }
-  let endpoint = try KeyEndpoint(apple.keys)
+  let endpoint = try KeyEndpoint(apple.keys, clock: systemClock)
   let listener = try HTTPListener(
     ListenerConfiguration(
       host: String(address[..<colon]), port: port, threads: 1, connectionLimit: 4096, bodyLimit: 1 << 20,

@@ -13,14 +13,18 @@ func serve(_ list: [String]) async throws(CommandFault) -> Int32 {
   do {
     log = try Log(threshold: settings.logLevel, capacity: 8192, clock: .system, sink: .standardOutput())
   } catch {
-    throw CommandFault(status: ExitStatus.unavailable, message: "no thread for the log: \(error)")
+    let fault = StartFault.threadsUnavailable
+    throw CommandFault(status: fault.exitStatus, message: fault.sentence)
   }
   do {
-    for warning in settings.warnings { log.warning("setting_doubtful", [.text("problem", warning)]) }
     let node = try await Node(settings, log: log)
     var fields: [Log.Field] = [.text("listen", node.address), .text("version", bramleyVersion)]
     if let address = node.adminAddress { fields.append(.text("adminListen", address)) }
     log.info("ready", fields)
+    // Behind it: who starts a service may take its first line for this one.
+    for warning in settings.warnings + [masterKeyFileWarning(settings)].compactMap(\.self) {
+      log.warning("setting_doubtful", [.text("problem", warning)])
+    }
     let started = printed(arguments)
     for await signal in try nodeSignals() where signal == .reload { reload(node, arguments, started, log) }
     log.info("stopping", [])
