@@ -115,6 +115,9 @@ let package = Package(
     .target(
       name: "TestSupport", dependencies: ["Crypto", "Domain", "JOSE", "Wire"], path: "Tests/TestSupport",
       swiftSettings: relaxed),
+    // Reads openapi.yaml and holds answers against it.
+    .target(
+      name: "Contract", dependencies: ["CYAML", "Wire"], path: "Tests/Contract", swiftSettings: relaxed),
     tests("WireTests", ["Wire", "TestSupport"]),
     tests("DomainTests", ["Domain", "TestSupport"]),
     tests("CryptoTests", ["Crypto", "Domain", "TestSupport", "Wire"]),
@@ -129,7 +132,14 @@ let package = Package(
         "TestSupport", "Wire",
       ]),
     tests("ArchitectureTests", ["Wire"]),
-    tests("EndToEndTests", ["MockApple", "Crypto", "Domain", "Wire"]),
+    tests(
+      "ContractTests",
+      [
+        "API", "AppleIdentity", "Contract", "Crypto", "Domain", "HTTPServer", "Sessions", "Settings",
+        "Storage",
+        "Telemetry", "TestSupport", "Wire",
+      ]),
+    tests("EndToEndTests", ["Contract", "MockApple", "Crypto", "Domain", "Wire"]),
   ]
 )
 

@@ -44,8 +44,8 @@ swift_tests() {
 }
 
 need_swift
-install_packages "${toolchain_packages[@]}" "${library_packages[@]}" curl faketime jose jq openssl python3 \
-  python3-venv shellcheck || exit 69
+install_packages "${toolchain_packages[@]}" "${library_packages[@]}" curl faketime jose jq openssl \
+  prometheus python3 python3-venv shellcheck || exit 69
 
 # Real clients, in a place of their own.
 python3 -m venv .venv && .venv/bin/pip install --quiet --disable-pip-version-check \
@@ -65,6 +65,7 @@ swift_tests "the tests beside C, under the thread sanitiser" \
 swift_tests "the tests beside C, under the address sanitiser" \
   --sanitize=address --scratch-path .build/asan --filter "$beside_c"
 step "the readers withstand the fuzzer" deploy/fuzz.sh 30
+step "openapi.yaml says what the service does" deploy/contract.sh
 step "the demonstration runs from beginning to end" deploy/demo.sh --once
 step "the commands of the README run as written" deploy/readme.sh
 

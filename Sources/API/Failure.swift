@@ -202,7 +202,10 @@ extension FailureReason {
     case .fieldTooLong: (.invalidArgument, 400, "A field is too long.")
     case .bodyTooLarge: (.invalidArgument, 413, "The body is too large.")
     case .mediaTypeNotSupported:
-      (.invalidArgument, 415, "Send the body in a media type that this route takes, in UTF-8.")
+      (
+        .invalidArgument, 415,
+        "Send the body in a media type that this route takes, in UTF-8 and without a content coding."
+      )
     case .notFound: (.invalidArgument, 404, "There is no such route.")
     case .methodNotAllowed: (.invalidArgument, 405, "The route does not take this method.")
     case .apiKeyMissing: (.permissionDenied, 403, "Send an API key as ?key= or X-API-Key.")

@@ -47,12 +47,14 @@ extension Request {
     }
   }
 
-  /// The media type in lower case; nil when there is none, two, or a charset other than UTF-8: text that is
-  /// read as something else than it says is how two readers come to differ.
+  /// The media type in lower case; nil when there is none, two, a content coding, or a charset other than UTF-8: text
+  /// that is read as something else than it says is how two readers come to differ.
   private var mediaType: String? {
     guard headers.count(of: "Content-Type") == 1, let value = headers.first("Content-Type") else {
       return nil
     }
+    // No coding is undone, so a coded body is not of the type that it says (RFC 9110 §8.4).
+    guard headers.count(of: "Content-Encoding") == 0 else { return nil }
     let parts = value.split(separator: ";", omittingEmptySubsequences: false).map { part in
       let isBlank: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
       let inner = part.utf8.drop(while: isBlank).reversed().drop(while: isBlank).reversed()

@@ -23,7 +23,8 @@ package enum StartFault: Error, Sendable, Equatable {
     switch self {
     case .databaseUnusable(_, .newerSchema), .databaseUnusable(_, .foreignDatabase),
       .databaseUnusable(_, .notADatabase), .masterKeyMissing, .masterKeyUnreadable,
-      .signingKeys(.sealedByAnotherKey), .listener(.hostUnknown), .listener(.limitInvalid):
+      .signingKeys(.sealedByAnotherKey), .listener(.hostUnknown), .listener(.limitInvalid),
+      .listener(.tlsIdentityUnusable):
       78
     case .databaseUnusable(_, .olderSchema): 1
     default: 69
@@ -42,6 +43,8 @@ package enum StartFault: Error, Sendable, Equatable {
     case .signingKeys(let error): error.sentence
     case .cryptoUnavailable(let detail): "OpenSSL refuses: \(detail)"
     case .networkUnavailable: "outgoing connections cannot be set up"
+    case .listener(.tlsIdentityUnusable):
+      "BRAMLEY_TLS_CERT and BRAMLEY_TLS_KEY hold no certificate and key in PEM that belong together"
     case .listener(let error): "cannot listen: \(error.sentence)"
     case .threadsUnavailable: "no more threads can be started"
     }

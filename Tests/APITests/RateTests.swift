@@ -104,7 +104,7 @@ import Wire
       (["127.0.0.0/8"], "[2001:db8::1]:80", "[2001:db8:0:1::1]:80", true),
       (["127.0.0.0/8"], "192.0.2.1:80:1", "192.0.2.2:80:1", false),
     ] as [([String], String, String, Bool)])
-  func `an address is counted by what a trusted proxy says, and by nothing else`(
+  func `attack 29 attack 30 an address is counted by what a trusted proxy says, and by nothing else`(
     _ proxies: [String], _ one: String, _ other: String, _ areApart: Bool
   ) async throws {
     let bench = try await Bench(refresh: Rate(count: 1, period: 60), proxies: proxies)

@@ -26,7 +26,7 @@ private func goodModulus() throws -> [UInt8] {
   }
 
   @Test(arguments: [64, 96, 128, 192, 255, 513, 1024])
-  func `an RSA key of another size is refused`(_ count: Int) {
+  func `attack 10 an RSA key of another size is refused`(_ count: Int) {
     var n = Entropy.seeded(9).bytes(count)
     n[0] |= 0x80
     n[count - 1] |= 1
@@ -44,7 +44,7 @@ private func goodModulus() throws -> [UInt8] {
       [], [0], [1], [2], [3], [17], [0xFF, 0xFF], [1, 0, 0], [1, 0, 2], [0, 1, 0, 1], [1, 0, 0, 0, 1],
       [UInt8](repeating: 0xFF, count: 8),
     ] as [[UInt8]])
-  func `an exponent that is small, even, padded or huge is refused`(_ e: [UInt8]) throws {
+  func `attack 10 an exponent that is small, even, padded or huge is refused`(_ e: [UInt8]) throws {
     let n = try goodModulus()
     #expect(throws: CryptoError.self) { try PublicKey(rsaModulus: n, exponent: e) }
   }
@@ -97,7 +97,7 @@ private func goodModulus() throws -> [UInt8] {
     #expect(key.publicKey.isSignature(signature, for: message), "also after all those failures")
   }
 
-  @Test func `an RSA signature has exactly the length of the modulus`() throws {
+  @Test func `attack 10 an RSA signature has exactly the length of the modulus`() throws {
     let key = TokenForge.apple.key
     let signature = try key.sign([1])
     #expect(!key.publicKey.isSignature([0] + signature, for: [1]))
@@ -108,7 +108,7 @@ private func goodModulus() throws -> [UInt8] {
   }
 
   // CVE-2022-21449: R = S = 0 was a signature of everything.
-  @Test func `an ECDSA signature of zeros, of other lengths or in DER is refused`() throws {
+  @Test func `attack 9 an ECDSA signature of zeros, of other lengths or in DER is refused`() throws {
     let key = try PrivateKey.generate(.es256)
     let message = Array("message".utf8)
     let good = try key.sign(message)

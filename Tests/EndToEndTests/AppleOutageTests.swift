@@ -43,7 +43,7 @@ struct AppleOutageTests {
   @Test(arguments: [
     "forbidden", "unavailable", "empty", "page", "truncated", "stalled", "endless", "redirect", "closed",
   ])
-  func `K10 K11 K13 K20 nonsense in place of keys is an outage, and over when keys come`(
+  func `attack 33 K10 K11 K13 K20 nonsense in place of keys is an outage, and over when keys come`(
     _ behaviour: String
   ) async throws {
     try await withMisbehavingApple(behaviour) { apple, stage in

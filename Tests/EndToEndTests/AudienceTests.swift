@@ -48,7 +48,7 @@ struct AudienceTests {
     }
   }
 
-  @Test func `A10 a token of another app is refused`() async throws {
+  @Test func `attack 2 A10 a token of another app is refused`() async throws {
     try await withService { service in
       for audience in ["com.other.app", "com.example.APP", "com.example.app ", ""] {
         let credential = try Mint.credential { $0.claims = [member("aud", audience)] }
@@ -67,7 +67,7 @@ struct AudienceTests {
     }
   }
 
-  @Test func `A10 a token of another issuer is refused`() async throws {
+  @Test func `attack 1 attack 17 A10 a token of another issuer is refused`() async throws {
     try await withService { service in
       for issuer in [
         "https://appleid.apple.com.evil.example", "https://appleid.apple.com/", "appleid.apple.com",

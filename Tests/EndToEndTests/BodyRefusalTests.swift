@@ -5,7 +5,7 @@ import Wire
 /// Bodies that broke other servers: never a 5xx, and the service answers afterwards.
 @Suite(.timeLimit(.minutes(2)))
 struct BodyRefusalTests {
-  @Test func `what is not the JSON that is accepted is refused`() async throws {
+  @Test func `attack 16 J08 what is not the JSON that is accepted is refused`() async throws {
     try await withService { service in
       let bodies = [
         "", " ", "{", "}", "[]", "null", "42", #""text""#, "{}x", #"{"a":1,}"#, #"{'a':1}"#, #"{"a":01}"#,
@@ -102,7 +102,7 @@ struct BodyRefusalTests {
     }
   }
 
-  @Test func `a token that is too long for a token is refused as such`() async throws {
+  @Test func `attack 14 a token that is too long for a token is refused as such`() async throws {
     try await withService { service in
       let dots = String(repeating: ".", count: 30_000)
       for text in [String(repeating: "A", count: 9000), dots] {
@@ -112,7 +112,7 @@ struct BodyRefusalTests {
     }
   }
 
-  @Test func `J04 a body of megabytes is refused, announced or not`() async throws {
+  @Test func `attack 14 J04 a body of megabytes is refused, announced or not`() async throws {
     try await withService { service in
       for text in [String(repeating: ".", count: 1_000_000), String(repeating: "A", count: 8 << 20)] {
         let body = #"{"idToken":"\#(text)","rawNonce":"n"}"#
@@ -155,7 +155,7 @@ struct BodyRefusalTests {
     }
   }
 
-  @Test func `a body that is cut short gets no answer and harms nobody`() async throws {
+  @Test func `attack 37 a body that is cut short gets no answer and harms nobody`() async throws {
     try await withService { service in
       let request = HTTPRequest.signIn(try Mint.credential().body()).bytes
       for length in [1, 20, request.count / 2, request.count - 1] {

@@ -109,7 +109,7 @@ struct ClockTests {
     }
   }
 
-  @Test func `T10 a clock that goes back loses no session`() async throws {
+  @Test func `attack 39 T10 a clock that goes back loses no session`() async throws {
     try await withStage { stage in
       let ahead = try await stage.start(settings, secondsAhead: 1800)
       let session = try await ahead.signIn(Mint.credential())

@@ -83,7 +83,7 @@ struct EmailTests {
     }
   }
 
-  @Test func `L01 G05 address and user of the request are not looked at`() async throws {
+  @Test func `attack 25 L01 G05 address and user of the request are not looked at`() async throws {
     try await withStage { stage in
       let service = try await stage.start()
       let victim = try await service.signIn(Mint.credential { $0.email = "victim@example.com" })
@@ -103,7 +103,7 @@ struct EmailTests {
     }
   }
 
-  @Test func `one address on two identities makes two accounts`() async throws {
+  @Test func `attack 35 one address on two identities makes two accounts`() async throws {
     try await withService { service in
       let first = try await service.signIn(Mint.credential { $0.email = "ada@example.com" })
       let second = try await service.signIn(Mint.credential { $0.email = "ada@example.com" })

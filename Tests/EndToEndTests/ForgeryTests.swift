@@ -93,7 +93,7 @@ struct ForgeryTests {
     }
   }
 
-  @Test func `what is no token at all is refused as malformed`() async throws {
+  @Test func `J07 what is no token at all is refused as malformed`() async throws {
     try await withService { service in
       let good = try Mint.credential().idToken
       let texts = [
@@ -110,7 +110,7 @@ struct ForgeryTests {
     }
   }
 
-  @Test func `J02 a payload or header that names a member twice is refused`() async throws {
+  @Test func `attack 16 J02 a payload or header that names a member twice is refused`() async throws {
     try await withService { service in
       let payloads = [
         #"{"iss":"https://appleid.apple.com","aud":"\#(Client.app)","sub":"a","sub":"b"}"#,

@@ -103,7 +103,10 @@ struct LinkingTests {
     }
   }
 
-  @Test func `the bearer of a session that is over, or of a deleted account, links nothing`() async throws {
+  @Test
+  func `attack 27 attack 28 the bearer of a session that is over, or of a deleted account, links nothing`()
+    async throws
+  {
     try await withStage { stage in
       let service = try await stage.start()
       let account = try await service.signIn(Mint.credential())

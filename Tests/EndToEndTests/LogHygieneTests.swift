@@ -6,7 +6,7 @@ import Wire
 @Suite(.timeLimit(.minutes(2)))
 struct LogHygieneTests {
   @Test(arguments: ["debug", "info"])
-  func `a whole run writes JSON lines without tokens, nonces, names and addresses`(_ level: String)
+  func `attack 40 a whole run writes JSON lines without tokens, nonces, names and addresses`(_ level: String)
     async throws
   {
     try await withStage { stage in

@@ -48,7 +48,7 @@ struct RefreshTests {
     }
   }
 
-  @Test func `R19 an old token is found out after a restart too`() async throws {
+  @Test func `attack 23 R19 an old token is found out after a restart too`() async throws {
     try await withStage { stage in
       let before = try await stage.start()
       let stolen = try await before.signIn(Mint.credential()).refreshToken
@@ -64,7 +64,7 @@ struct RefreshTests {
     "x", "AAAA", "null", String(repeating: "A", count: 82), String(repeating: "A", count: 10_000),
     "eyJhbGciOiJub25lIn0.e30.",
   ])
-  func `garbage is no refresh token`(_ text: String) async throws {
+  func `attack 31 garbage is no refresh token`(_ text: String) async throws {
     try await withService { service in
       try expect(await service.tryRefresh(text), is: Refusal(400, "INVALID_REFRESH_TOKEN"))
     }
@@ -126,7 +126,7 @@ struct RefreshTests {
     }
   }
 
-  @Test func `the state of account and session decides`() async throws {
+  @Test func `attack 27 attack 28 the state of account and session decides`() async throws {
     try await withStage { stage in
       let service = try await stage.start()
       let subject = Mint.subject()

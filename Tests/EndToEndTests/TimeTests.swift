@@ -9,13 +9,13 @@ func now() -> Int64 { Int64(time(nil)) }
 @Suite(.timeLimit(.minutes(2)))
 struct TimeTests {
   @Test(arguments: [5, 35, 50])
-  func `T01 T02 a token from a clock that is a little fast is taken`(_ ahead: Int64) async throws {
+  func `attack 39 T01 T02 a token from a clock that is a little fast is taken`(_ ahead: Int64) async throws {
     try await withService { service in
       _ = try await service.signIn(Mint.credential { $0.issuedAt = now() + ahead })
     }
   }
 
-  @Test func `a token from the future is refused`() async throws {
+  @Test func `attack 39 a token from the future is refused`() async throws {
     try await withService { service in
       let credential = try Mint.credential { $0.issuedAt = now() + 600 }
       try expect(await service.trySignIn(credential), is: .token("token_from_the_future"))
@@ -54,7 +54,7 @@ struct TimeTests {
     }
   }
 
-  @Test func `T04 T11 only whole seconds since 1970 are times`() async throws {
+  @Test func `attack 39 T04 T11 only whole seconds since 1970 are times`() async throws {
     try await withService { service in
       let base = now()
       let wrong: [JSONValue] = [
@@ -71,7 +71,9 @@ struct TimeTests {
     }
   }
 
-  @Test func `T11 a number that no integer holds is refused as the token's fault`() async throws {
+  @Test func `attack 16 attack 39 T11 a number that no integer holds is refused as the token's fault`()
+    async throws
+  {
     try await withService { service in
       for number in ["1e400", "99999999999999999999", "-99999999999999999999"] {
         let nonce = Mint.nonce()

@@ -49,7 +49,7 @@ struct TransportTests {
     }
   }
 
-  @Test func `heads that could be read in two ways are refused`() async throws {
+  @Test func `attack 37 heads that could be read in two ways are refused`() async throws {
     try await withService { service in
       let heads = [
         "POST /v1/token HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
@@ -70,7 +70,7 @@ struct TransportTests {
     }
   }
 
-  @Test func `more header fields than anyone sends are refused`() async throws {
+  @Test func `attack 37 more header fields than anyone sends are refused`() async throws {
     try await withService { service in
       let headers = (0..<150).map { (name: "X-\($0)", value: "1") }
       try expect(await service.get("/livez", headers: headers), is: .argument("header_too_large", 431))

@@ -35,7 +35,7 @@ struct TwoProcessTests {
     }
   }
 
-  @Test func `N13 one token through two processes at once is one session`() async throws {
+  @Test func `attack 20 N13 one token through two processes at once is one session`() async throws {
     try await withStage { stage in
       let services = [try await stage.start(), try await stage.start()]
       let body = try Mint.credential().body()

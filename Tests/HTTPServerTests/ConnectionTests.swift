@@ -102,7 +102,7 @@ import Testing
     #expect(answer.body.utf8.count == 1024)
   }
 
-  @Test func `a longer body is refused before it comes`() async throws {
+  @Test func `attack 37 a longer body is refused before it comes`() async throws {
     let answer = try await answer {
       $0.send("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1025\r\n\r\n")
     }
@@ -151,7 +151,7 @@ import Testing
     #expect(answer.headers["connection"] == "close")
   }
 
-  @Test func `a chunked body without end is cut off`() async throws {
+  @Test func `attack 37 a chunked body without end is cut off`() async throws {
     try await withListener { listener in
       let port = listener.port
       let wasCut = try await onThread {
@@ -165,7 +165,7 @@ import Testing
     }
   }
 
-  @Test func `a client that says nothing more is hung up on`() async throws {
+  @Test func `attack 37 a client that says nothing more is hung up on`() async throws {
     let seen = Record<String>()
     try await withListener(
       .test { $0.idleSeconds = 1 },
@@ -188,7 +188,7 @@ import Testing
     #expect(seen.values.isEmpty)
   }
 
-  @Test func `a body that trickles past the deadline is refused`() async throws {
+  @Test func `attack 37 a body that trickles past the deadline is refused`() async throws {
     let answer = try await withListener(.test { $0.deadline = .milliseconds(300) }) { listener in
       let port = listener.port
       return try await onThread {

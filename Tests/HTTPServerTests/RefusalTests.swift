@@ -83,7 +83,7 @@ import Testing
   ]
 
   @Test(arguments: framing + lines + targets)
-  func `an ambiguous request gets one refusal and no second answer`(_ refused: Case) async throws {
+  func `attack 37 an ambiguous request gets one refusal and no second answer`(_ refused: Case) async throws {
     let (text, seen) = try await answers(to: refused)
     #expect(answerCount(text) == 1)
     #expect(text.hasPrefix("HTTP/1.1 400 "))
@@ -91,7 +91,9 @@ import Testing
   }
 
   @Test(arguments: lengthsThatAreNoNumber)
-  func `a length that is no number gets a refusal and the next request none`(_ refused: Case) async throws {
+  func `attack 37 a length that is no number gets a refusal and the next request none`(_ refused: Case)
+    async throws
+  {
     let (text, seen) = try await answers(to: refused)
     #expect(text.hasPrefix("HTTP/1.1 4"))
     #expect(!text.contains("HTTP/1.1 200 "))
@@ -129,7 +131,7 @@ import Testing
     }
   }
 
-  @Test func `more than a hundred fields are refused`() async throws {
+  @Test func `attack 37 more than a hundred fields are refused`() async throws {
     try await withListener { listener in
       let port = listener.port
       let answer = try await onThread {
@@ -142,7 +144,7 @@ import Testing
     }
   }
 
-  @Test func `a head larger than the connection's memory is refused`() async throws {
+  @Test func `attack 37 a head larger than the connection's memory is refused`() async throws {
     try await withListener { listener in
       let port = listener.port
       let text = try await onThread {

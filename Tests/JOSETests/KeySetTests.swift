@@ -93,7 +93,7 @@ private let good = entry(of: .apple)
     #expect(throws: KeySetError.noUsableKey) { try KeySet(parsing: text.utf8) }
   }
 
-  @Test func `an id that stands for two keys stands for none`() throws {
+  @Test func `attack 13 an id that stands for two keys stands for none`() throws {
     let other = entry(of: .stranger)
     let third = entry(of: .stranger, kid: "third")
     #expect(try set(good, other, third).count == 1)

@@ -70,7 +70,7 @@ private let keyText = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
     #expect(settings.warnings.isEmpty)
   }
 
-  @Test func `the client ids are required`() {
+  @Test func `attack 2 the client ids are required`() {
     #expect(faults(clients: nil) == ["BRAMLEY_APPLE_CLIENT_IDS"])
     #expect(faults(clients: " , ") == ["BRAMLEY_APPLE_CLIENT_IDS"])
   }
@@ -223,7 +223,7 @@ private let keyText = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
     "http://user@127.0.0.1", "http://127.0.0.1:80x", "https://appleid.apple.com/", "", "appleid.apple.com",
     "http://127.0.0.256",
   ])
-  func `any other base URL is a fault`(_ url: String) {
+  func `attack 33 any other base URL is a fault`(_ url: String) {
     #expect(faults(["BRAMLEY_APPLE_BASE_URL": url]) == ["BRAMLEY_APPLE_BASE_URL"])
   }
 

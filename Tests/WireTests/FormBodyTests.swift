@@ -9,12 +9,12 @@ private func form(_ text: String) throws(FormError) -> FormBody { try FormBody(p
     ("a=b=c==", "b=c=="),
     ("x=1&a=b&y", "b"), ("&&a=b&&", "b"), ("%61=b", "b"), ("a=%26%3D", "&="), ("a=é", "é"), ("a=%25", "%"),
   ])
-  func `values are decoded exactly once`(_ text: String, _ value: String) throws {
+  func `F04 values are decoded exactly once`(_ text: String, _ value: String) throws {
     #expect(try form(text)["a"] == value)
   }
 
   @Test(arguments: ["", "a", "a=", "b=a", "A=b", "&", "="])
-  func `an empty value counts as absent`(_ text: String) throws {
+  func `F08 an empty value counts as absent`(_ text: String) throws {
     #expect(try form(text)["a"] == nil)
   }
 
@@ -23,16 +23,16 @@ private func form(_ text: String) throws(FormError) -> FormBody { try FormBody(p
     "a=%C0%AF",
     "a=%00", "a=%0A", "a=%0d", "a=b\nc", "a=%7F", "a=\u{0}",
   ])
-  func `broken escapes, bad UTF-8 and control bytes are refused`(_ text: String) {
+  func `F11 broken escapes, bad UTF-8 and control bytes are refused`(_ text: String) {
     #expect(throws: FormError.malformed) { try form(text) }
   }
 
   @Test(arguments: ["a=1&a=1", "a=1&a=2", "a=1&%61=2", "a=&a=", "a&a", "a=1&b=2&a=3", "a+b=1&a%20b=2"])
-  func `a name given twice is refused`(_ text: String) {
+  func `F10 a name given twice is refused`(_ text: String) {
     #expect(throws: FormError.duplicateMember) { try form(text) }
   }
 
-  @Test func `everything but the unreserved set is percent-encoded`() {
+  @Test func `F05 everything but the unreserved set is percent-encoded`() {
     let unreserved = "ABCXYZabcxyz0189-._~"
     #expect(percentEncoded(unreserved) == unreserved)
     #expect(percentEncoded("a b+c/d=e&%é\n") == "a%20b%2Bc%2Fd%3De%26%25%C3%A9%0A")

@@ -63,9 +63,13 @@ enum HTTPFault: Error, Equatable {
 /// A keep-alive HTTP/1.1 connection that blocks: to be used on a thread of one's own.
 final class HTTPConnection {
   private let descriptor: Int32
+  private let port: UInt16
   private var received: [UInt8] = []
+  /// Method and target of what was sent and has no answer yet.
+  private var unanswered: [RequestLine] = []
 
   init(port: UInt16, timeoutSeconds: Int = 60) throws(HTTPFault) {
+    self.port = port
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     var timeout = timeval(tv_sec: timeoutSeconds, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
@@ -95,6 +99,7 @@ final class HTTPConnection {
 
   /// Sends bytes as they are. A fault shows when the answer is read, which may be there all the same.
   func send(_ bytes: [UInt8]) {
+    if let line = RequestLine(bytes) { unanswered.append(line) }
     var sent = 0
     while sent < bytes.count {
       let count = bytes[sent...].withUnsafeBytes {
@@ -130,7 +135,12 @@ final class HTTPConnection {
     }
     let body = Array(received[..<expected])
     received.removeSubrange(..<expected)
-    return HTTPAnswer(status: status, headers: headers, body: body)
+    let answer = HTTPAnswer(status: status, headers: headers, body: body)
+    // 100 is on the way to the answer.
+    if status != 100 {
+      SeenAnswers.add(answer, to: unanswered.isEmpty ? nil : unanswered.removeFirst(), port: port)
+    }
+    return answer
   }
 
   private func fill() throws(HTTPFault) {

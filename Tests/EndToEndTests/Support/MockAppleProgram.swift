@@ -23,6 +23,7 @@ struct MockAppleProgram: Sendable {
     let address = try await ready(child)
     let line = try #require(child.outputLines.first { $0.contains("keysListen") })
     let keys = try #require(try JSONObject(parsing: Array(line.utf8)).text("keysListen"))
+    SeenAnswers.ignore(try EndToEndTests.port(of: address))
     return MockAppleProgram(
       process: child, port: try EndToEndTests.port(of: address), keysPort: try EndToEndTests.port(of: keys))
   }

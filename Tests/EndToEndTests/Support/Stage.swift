@@ -7,6 +7,7 @@ final class Stage: Sendable {
   let folder: String
   let appleURL: String
   private let children = Watched<[ChildProcess]>([])
+  private let ports = Watched<Set<UInt16>>([])
 
   init(folder: String, appleURL: String) {
     self.folder = folder
@@ -30,20 +31,26 @@ final class Stage: Sendable {
   ///
   /// - Parameters:
   ///   - changes: Settings to add or replace.
+  ///   - omitted: Settings to leave to the file that is named by the arguments.
   ///   - arguments: Of the command line, behind `serve`.
   ///   - ahead: Seconds by which its time of day is ahead of everybody's.
   func start(
-    _ changes: [String: String] = [:], arguments: [String] = [], secondsAhead ahead: Int? = nil
+    _ changes: [String: String] = [:], without omitted: Set<String> = [], arguments: [String] = [],
+    secondsAhead ahead: Int? = nil
   ) async throws -> Service {
-    let child = try launch(changes, arguments: arguments, secondsAhead: ahead)
-    return Service(process: child, port: try port(of: await ready(child)))
+    let child = try launch(changes, without: omitted, arguments: arguments, secondsAhead: ahead)
+    let service = Service(process: child, port: try port(of: await ready(child)))
+    ports.update { _ = $0.insert(service.port) }
+    return service
   }
 
   /// Starts a service that may not come to serving.
   func launch(
-    _ changes: [String: String] = [:], arguments: [String] = [], secondsAhead ahead: Int? = nil
+    _ changes: [String: String] = [:], without omitted: Set<String> = [], arguments: [String] = [],
+    secondsAhead ahead: Int? = nil
   ) throws -> ChildProcess {
-    var environment = Program.environment.merging(settings) { $1 }.merging(changes) { $1 }
+    let own = settings.filter { !omitted.contains($0.key) }
+    var environment = Program.environment.merging(own) { $1 }.merging(changes) { $1 }
     if let ahead {
       let library: String = try #require(Program.fakeTime)
       environment["LD_PRELOAD"] = library
@@ -110,8 +117,11 @@ final class Stage: Sendable {
     return child
   }
 
-  /// Ends what still runs, and looks at what all services have written.
+  /// Ends what still runs, and looks at what all services have answered and written.
   fileprivate func end() async {
+    for port in ports.read({ $0 }) {
+      #expect(throws: Never.self) { try SeenAnswers.expectDescribed(from: port) }
+    }
     let children = children.read { $0 }
     for child in children { child.send(signal: SIGKILL) }
     for child in children {

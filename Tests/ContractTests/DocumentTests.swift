@@ -1,0 +1,115 @@
+import API
+import AppleIdentity
+import Contract
+import Crypto
+import Domain
+import HTTPServer
+import Sessions
+import Storage
+import Telemetry
+import TestSupport
+import Testing
+
+/// All routes, made as the service makes them, over memory.
+private func routes() async throws -> [Route] {
+  let clock = ManualClock()
+  let storage = MemoryStorage()
+  let ring = MasterKeyRing(current: try MasterKey(Secret([UInt8](repeating: 1, count: 32))), others: [])
+  let keys = try await loadSigningKeys(
+    from: storage, ring: ring, algorithm: .es256, now: clock.now, entropy: .system)
+  let issuer = SessionIssuer(
+    rules: SessionTokenRules(
+      issuer: "https://auth.example.com", audience: "bramley", lifetime: 3600, leeway: 60,
+      limits: SessionLimits(idle: 2_592_000, absolute: 31_536_000, retryWindow: 120)),
+    recentLoginWindow: 300, storage: storage, ring: ring, keys: keys, clock: clock.wall, entropy: .system)
+  let metrics = Metrics()
+  let endpoints = Endpoints(
+    directory: KeyDirectory(
+      url: "https://appleid.apple.com/auth/keys", policy: .standard, fetcher: ScriptedFetcher([]),
+      clock: clock.steady, report: { _ in }),
+    issuer: issuer, projectID: "bramley", publicURL: "https://auth.example.com", clock: clock.wall,
+    log: try Log(threshold: .error, capacity: 10, clock: clock.wall, sink: LogSink { _ in }),
+    metrics: metrics,
+    readiness: { Readiness(database: true, signingKey: true, appleKeys: true, isShuttingDown: false) })
+  let tables = endpoints.tables(APIMetrics(metrics))
+  return tables.open + tables.operators
+}
+
+@Suite struct DocumentTests {
+  private let document: APIDocument
+
+  init() throws { document = try APIDocument.shared.get() }
+
+  @Test func `the operations of the document are the routes of the service`() async throws {
+    let served = try await routes().map { "\($0.method) \($0.path)" }
+    #expect(document.operations.map(\.name) == served.sorted())
+  }
+
+  @Test func `the codes and the reasons of the document are those of the error table`() {
+    #expect(document.words(of: "Code").sorted() == FailureCode.allCases.map(\.rawValue).sorted())
+    #expect(document.words(of: "Reason").sorted() == FailureReason.allCases.map(\.rawValue).sorted())
+  }
+
+  @Test func `every operation describes what the listener and a fault of the server may make of it`() {
+    let everywhere: [FailureReason] = [
+      .requestMalformed, .headerTooLarge, .bodyTooLarge, .requestTimeout, .deadlineExceeded, .overloaded,
+      .shuttingDown, .internal,
+    ]
+    for operation in document.operations {
+      let missing = Set(everywhere.map(\.row.status)).subtracting(operation.statuses)
+      #expect(missing.isEmpty, "\(operation.name)")
+    }
+  }
+
+  @Test func `an operation describes 403 where a key is asked for, and 415 where a body is read`()
+    async throws
+  {
+    for route in try await routes() {
+      let operation = try #require(document.operation(route.method, route.path))
+      #expect(operation.statuses.contains(403) == route.asksForKey, "\(operation.name)")
+      #expect((operation.node["security"] != nil) == route.asksForKey, "\(operation.name)")
+      #expect(
+        operation.statuses.contains(415) == (operation.node["requestBody"] != nil), "\(operation.name)")
+    }
+  }
+
+  @Test func `no status of the error table is left out, and none is made up`() {
+    let described = document.operations.reduce(into: Set<Int>()) { $0.formUnion($1.statuses) }
+    // 405 is the answer to what is no operation; 401 is a refused bearer.
+    let refusals = Set(FailureReason.allCases.map(\.row.status)).subtracting([405]).union([401])
+    #expect(described == refusals.union([200, 304]))
+  }
+
+  @Test func `every operation has a name, a tag and a summary of its own`() {
+    let tags = Set((document.root["tags"]?.items ?? []).compactMap { $0["name"]?.text })
+    #expect(
+      Set(document.operations.compactMap { $0.node["operationId"]?.text }).count == document.operations.count)
+    for operation in document.operations {
+      #expect(operation.node["summary"]?.text?.isEmpty == false, "\(operation.name)")
+      for tag in operation.node["tags"]?.items ?? [.null] { #expect(tags.contains(tag.text ?? "")) }
+    }
+  }
+
+  @Test func `every body that is taken has an example, which its schema takes`() {
+    for operation in document.operations {
+      for (type, content) in operation.node["requestBody"]?["content"]?.members ?? [:] {
+        let examples = content["examples"]?.members ?? [:]
+        #expect(!examples.isEmpty, "\(operation.name) \(type)")
+        for (name, example) in examples {
+          let schema = Schema(content["schema"] ?? .null, in: document.root)
+          #expect(schema.faults(example["value"] ?? .null) == [], "\(operation.name) \(name)")
+        }
+      }
+    }
+  }
+
+  @Test func `the example of a refusal is one`() throws {
+    let examples = document.root["components"]?["responses"]?["Refused"]?["content"]?["application/json"]?[
+      "examples"]
+    for (name, example) in try #require(examples).members {
+      let faults = Schema(.map(["$ref": .text("#/components/schemas/Failure")]), in: document.root)
+        .faults(example["value"] ?? .null)
+      #expect(faults == [], "\(name)")
+    }
+  }
+}
