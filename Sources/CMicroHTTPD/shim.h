@@ -63,6 +63,20 @@ static inline const struct sockaddr *cmicrohttpd_get_client_address(struct MHD_C
   return information == NULL ? NULL : information->client_addr;
 }
 
+/* The connection's socket, which the library closes; -1 when it does not know. */
+static inline int cmicrohttpd_get_socket(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *information =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  return information == NULL ? -1 : information->connect_fd;
+}
+
+/* What the connection's first notification has left with it; NULL when nothing. */
+static inline void *cmicrohttpd_get_socket_context(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *information =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+  return information == NULL ? NULL : information->socket_context;
+}
+
 /* Bytes of the request's head with its line ends; 0 when the library does not know. */
 static inline size_t cmicrohttpd_get_head_size(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *information =

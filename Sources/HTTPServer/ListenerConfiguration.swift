@@ -15,7 +15,9 @@ package struct ListenerConfiguration: Sendable, Equatable {
   package var connectionMemoryLimit: Int
   /// Seconds without a byte after which a connection closes.
   package var idleSeconds: Int
-  /// From a complete head to the answer.
+  /// Seconds that a head may take from its first byte to its last, however it trickles in.
+  package var headSeconds: Int
+  /// From a complete head to the answer; at twice that, with the answer not sent, the connection is cut.
   package var deadline: Duration
   /// Requests that responders work on at a time; one more is refused as overloaded.
   package var maxRequestsInFlight: Int
@@ -25,8 +27,8 @@ package struct ListenerConfiguration: Sendable, Equatable {
   /// Checks nothing; starting a listener does.
   package init(
     host: String, port: UInt16, threads: Int, connectionLimit: Int, bodyLimit: Int,
-    connectionMemoryLimit: Int, idleSeconds: Int, deadline: Duration, maxRequestsInFlight: Int,
-    tls: TLSIdentity?
+    connectionMemoryLimit: Int, idleSeconds: Int, headSeconds: Int, deadline: Duration,
+    maxRequestsInFlight: Int, tls: TLSIdentity?
   ) {
     self.host = host
     self.port = port
@@ -35,10 +37,15 @@ package struct ListenerConfiguration: Sendable, Equatable {
     self.bodyLimit = bodyLimit
     self.connectionMemoryLimit = connectionMemoryLimit
     self.idleSeconds = idleSeconds
+    self.headSeconds = headSeconds
     self.deadline = deadline
     self.maxRequestsInFlight = maxRequestsInFlight
     self.tls = tls
   }
+
+  /// How long a request may take from its complete head to the last byte of its answer. Who trickles beyond
+  /// that gets no answer: such bytes are cheap to send.
+  var patience: Duration { deadline * 2 }
 
   /// The name of the first limit that means nothing, or nil.
   var invalidLimit: String? {
@@ -48,6 +55,7 @@ package struct ListenerConfiguration: Sendable, Equatable {
     if bodyLimit < 0 { return "bodyLimit" }
     if connectionMemoryLimit < 512 { return "connectionMemoryLimit" }
     if idleSeconds < 1 || idleSeconds > 86_400 { return "idleSeconds" }
+    if headSeconds < 1 || headSeconds > 86_400 { return "headSeconds" }
     if deadline <= .zero { return "deadline" }
     return maxRequestsInFlight < 1 ? "maxRequestsInFlight" : nil
   }

@@ -8,6 +8,7 @@ final class ListenerCore: Sendable {
   let refusal: @Sendable (ListenerRefusal, Request?) -> Response
   let respond: @Sendable (Request) async -> Response
   let waiting = WaitingExchanges()
+  let open = OpenConnections()
 
   /// Open connections.
   let connections = Atomic<Int>(0)

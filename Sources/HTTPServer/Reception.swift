@@ -22,6 +22,7 @@ final class Reception {
 
   /// The target as sent, before the library cut it at `?`.
   let target: [UInt8]
+  let connection: OpenConnection
   var stage = Stage.head
   var body: [UInt8] = []
   /// Whether the request is counted as begun.
@@ -33,8 +34,9 @@ final class Reception {
   /// second request.
   var isLast = false
 
-  init(target: [UInt8]) {
+  init(target: [UInt8], on connection: OpenConnection) {
     self.target = target
+    self.connection = connection
   }
 
   /// Bytes of an unwanted body that are read for the sake of an answer; beyond them the connection breaks.
@@ -96,9 +98,8 @@ extension Reception {
         isLate ? .requestTimeout : .bodyTooLarge, request, allowance: Self.discardAllowance - piece.count)
       return .wait
     case .discarding(let reason, let request, let allowance):
-      // Who sends a body for more than two deadlines gets no answer: bytes that trickle are cheap to send.
-      let patience = core.configuration.deadline * 2
-      guard piece.count <= allowance, request.arrived.advanced(by: patience) > .now else { return .breakOff }
+      let end = request.arrived.advanced(by: core.configuration.patience)
+      guard piece.count <= allowance, end > .now else { return .breakOff }
       stage = .discarding(reason, request, allowance: allowance - piece.count)
       return .wait
     case .head, .responding, .answered:
