@@ -56,6 +56,28 @@ static inline struct MHD_Daemon *cmicrohttpd_start_daemon(const struct cmicrohtt
       MHD_OPTION_END);
 }
 
+/* The end of a body that has no bytes. */
+static inline ssize_t cmicrohttpd_end_body(void *context, uint64_t position, char *buffer, size_t size) {
+  (void) context;
+  (void) position;
+  (void) buffer;
+  (void) size;
+  return MHD_CONTENT_READER_END_OF_STREAM;
+}
+
+/* A response that says nothing of a length. 0.9.75 knows no other way than one of unknown length for a client
+   that must not be sent chunks, and closes the connection after it. NULL when there is no memory. */
+static inline struct MHD_Response *cmicrohttpd_create_response_without_length(void) {
+  struct MHD_Response *response =
+      MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 1, &cmicrohttpd_end_body, NULL, NULL);
+  if (response != NULL &&
+      MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END) != MHD_YES) {
+    MHD_destroy_response(response);
+    return NULL;
+  }
+  return response;
+}
+
 /* The client's address, owned by the connection; NULL when the library does not know it. */
 static inline const struct sockaddr *cmicrohttpd_get_client_address(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *information =
