@@ -110,11 +110,14 @@ private func readHead(
     _ = unsafe MHD_get_connection_values_n(connection, .HEADER_KIND, addLine, layout)
   }
   layout.end(headSize: unsafe cmicrohttpd_get_head_size(connection))
-  guard layout.isPlain else { return .failure(.malformed) }
+  let isHTTP10 = unsafe strcmp(version, "HTTP/1.0") == 0
+  // The library lets any minor version pass that has one digit.
+  guard layout.isPlain, unsafe isHTTP10 || strcmp(version, "HTTP/1.1") == 0 else {
+    return .failure(.malformed)
+  }
   let methodBytes = unsafe Array(UnsafeRawBufferPointer(start: method, count: strlen(method)))
   return RequestHead.read(
-    method: methodBytes, target: target, isHTTP10: unsafe strcmp(version, "HTTP/1.0") == 0,
-    headers: layout.headers)
+    method: methodBytes, target: target, isHTTP10: isHTTP10, headers: layout.headers)
 }
 
 /// One field line, while `readHead` iterates over them; `context` is its HeadLayout.
