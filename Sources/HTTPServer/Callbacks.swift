@@ -41,13 +41,16 @@ func connectionChanged(
   _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?,
   _ held: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ change: MHD_ConnectionNotificationCode
 ) {
-  guard let context = unsafe context, let connection = unsafe connection, let held = unsafe held else { return }
+  guard let context = unsafe context, let connection = unsafe connection, let held = unsafe held else {
+    return
+  }
   let core = unsafe core(context)
   if change == .CONNECTION_NOTIFY_STARTED {
     let opened = unsafe OpenConnection(cmicrohttpd_get_socket(connection), core.configuration)
     unsafe held.pointee = Unmanaged.passRetained(opened).toOpaque()
     core.open.add(opened)
     core.connections.add(1, ordering: .relaxed)
+    core.arriving.subtract(1, ordering: .relaxed)
   } else {
     core.connections.subtract(1, ordering: .relaxed)
     guard let raw = unsafe held.pointee else { return }

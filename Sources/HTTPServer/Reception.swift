@@ -25,6 +25,8 @@ final class Reception {
   let connection: OpenConnection
   var stage = Stage.head
   var body: [UInt8] = []
+  /// The body's part of the memory for bodies; nil while nothing has come.
+  private var share: BodyShare?
   /// Whether the request is counted as begun.
   var isCounted = false
   /// Whether the connection ends after this request in any case.
@@ -78,7 +80,8 @@ extension Reception {
     case .length, .chunked:
       // Not worth receiving.
       if core.isFull { return .deliver(core.response(to: .overloaded, request)) }
-      if case .length(let length) = read.framing { body.reserveCapacity(length) } else { isLast = true }
+      // No room is made for what a head only announces.
+      if read.framing == .chunked { isLast = true }
       stage = .body(request, limit: limit)
       return .wait
     }
@@ -88,14 +91,14 @@ extension Reception {
   func receive(_ piece: UnsafeRawBufferPointer, _ core: ListenerCore) -> Step {
     switch stage {
     case .body(let request, let limit):
-      let isLate = request.arrived.advanced(by: core.configuration.deadline) <= .now
-      if piece.count <= limit - body.count, !isLate {
+      guard let reason = reasonToRefuse(piece.count, of: request, limit: limit, core) else {
         unsafe body.append(contentsOf: piece)
         return .wait
       }
       body = []
-      stage = .discarding(
-        isLate ? .requestTimeout : .bodyTooLarge, request, allowance: Self.discardAllowance - piece.count)
+      share = nil
+      isLast = true
+      stage = .discarding(reason, request, allowance: Self.discardAllowance - piece.count)
       return .wait
     case .discarding(let reason, let request, let allowance):
       let end = request.arrived.advanced(by: core.configuration.patience)
@@ -105,6 +108,17 @@ extension Reception {
     case .head, .responding, .answered:
       return .breakOff
     }
+  }
+
+  /// Why so many bytes more are not taken, or nil when they are, with the memory for them.
+  private func reasonToRefuse(
+    _ count: Int, of request: Request, limit: Int, _ core: ListenerCore
+  ) -> ListenerRefusal? {
+    if request.arrived.advanced(by: core.configuration.deadline) <= .now { return .requestTimeout }
+    if count > limit - body.count { return .bodyTooLarge }
+    let share = share ?? BodyShare(of: core)
+    self.share = share
+    return share.grow(by: count) ? nil : .overloaded
   }
 
   /// Goes on where no piece of a body came: at the body's end, or after the connection woke.
@@ -129,7 +143,7 @@ extension Reception {
 
   private func respond(to request: Request, on connection: OpaquePointer, _ core: ListenerCore) -> Step {
     guard core.admit() else { return .deliver(core.response(to: .overloaded, request)) }
-    let exchange = unsafe Exchange(request, on: connection, core: core)
+    let exchange = unsafe Exchange(request, holding: share, on: connection, core: core)
     stage = .responding(exchange)
     guard let response = exchange.start() else { return .wait }
     return .deliver(response)
