@@ -1,3 +1,5 @@
+// Some of the C library's socket types reach Swift through whichever module included them first: both are imported.
+internal import CMicroHTTPD
 internal import Glibc
 internal import Synchronization
 
