@@ -20,7 +20,7 @@ package struct ListenerConfiguration: Sendable, Equatable {
   package var idleSeconds: Int
   /// Seconds that a head may take from its first byte to its last, however it trickles in.
   package var headSeconds: Int
-  /// From a complete head to the answer; at twice that, with the answer not sent, the connection is cut.
+  /// From a complete head to the answer; at twice that, with the body not complete, the connection is cut.
   package var deadline: Duration
   /// Requests that responders work on at a time; one more is refused as overloaded.
   package var maxRequestsInFlight: Int
@@ -47,8 +47,8 @@ package struct ListenerConfiguration: Sendable, Equatable {
     self.tls = tls
   }
 
-  /// How long a request may take from its complete head to the last byte of its answer. Who trickles beyond
-  /// that gets no answer: such bytes are cheap to send.
+  /// How long a request may take from its complete head to the end of its body. Who trickles beyond that gets
+  /// no answer: such bytes are cheap to send.
   var patience: Duration { deadline * 2 }
 
   /// The name of the first limit that means nothing, or nil.

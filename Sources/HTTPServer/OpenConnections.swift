@@ -68,15 +68,29 @@ final class OpenConnection: Sendable {
     due = Mutex(.now.advanced(by: .seconds(configuration.headSeconds)))
   }
 
-  /// A head is complete: the rest of the request and its answer are due.
+  /// A head is complete: the rest of the request is due.
   func requestBegan() {
     move(to: .now.advanced(by: configuration.patience))
+  }
+
+  /// The request is complete: its answer is due, which the responder's deadline bounds, and then the idle time
+  /// for the client to take it.
+  func requestArrived() {
+    move(to: .now.advanced(by: configuration.patience + .seconds(configuration.idleSeconds)))
   }
 
   /// An answer is sent: the next head may begin within the idle time, which the library keeps, and then has
   /// as long as any. The library does not tell when a head begins.
   func requestEnded() {
     move(to: .now.advanced(by: .seconds(configuration.idleSeconds + configuration.headSeconds)))
+  }
+
+  /// How much longer unread bytes keep a connection.
+  private static let excuse = Duration.seconds(30)
+
+  private var hasUnread: Bool {
+    var byte: UInt8 = 0
+    return unsafe recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) > 0
   }
 
   private func move(to instant: ContinuousClock.Instant) {
@@ -86,9 +100,13 @@ final class OpenConnection: Sendable {
   }
 
   /// Ends the connection in both directions when its instant has passed; the library notices and closes it.
+  ///
+  /// What waits unread is the listener's own delay in a flood, and no fault of the client's; that excuse wears
+  /// off.
   fileprivate func hangUp(ifOverdue now: ContinuousClock.Instant) {
     let isOverdue = due.withLock { due in
       guard let instant = due, instant <= now else { return false }
+      if hasUnread, now < instant.advanced(by: Self.excuse) { return false }
       due = nil
       return true
     }

@@ -142,6 +142,7 @@ extension Reception {
   }
 
   private func respond(to request: Request, on connection: OpaquePointer, _ core: ListenerCore) -> Step {
+    self.connection.requestArrived()
     guard core.admit() else { return .deliver(core.response(to: .overloaded, request)) }
     let exchange = unsafe Exchange(request, holding: share, on: connection, core: core)
     stage = .responding(exchange)
