@@ -60,36 +60,44 @@ bramley="http://$address"
 
 say() { printf '\n'; printf '%s\n' "$@"; }
 
-# show COMMAND: prints a command and what it answers, as JSON where it is JSON.
+# pretty TEXT: JSON on many lines, anything else as it is.
+pretty() { jq . <<<"$1" 2>/dev/null || printf '%s\n' "$1"; }
+
+# show COMMAND: prints a command and what it answers.
 show() {
   printf '\n$ %s\n' "$1"
   answer="$(eval "$1")"
-  jq . <<<"$answer" 2>/dev/null || printf '%s\n' "$answer"
+  pretty "$answer"
+}
+
+# keep COMMAND: prints a command that keeps something in a variable, runs it, and prints what it kept.
+keep() {
+  printf '\n$ %s\n' "$1"
+  eval "$1"
+  pretty "${!2}"
 }
 
 say "A stand-in for Apple listens at $apple, Bramley at $bramley." \
-  "To type the commands again in another shell, begin with these:"
+  "Every line behind a \$ can be typed again in another shell, in this order. First these:"
 printf '\n$ bramley=%s\n$ apple=%s\n' "$bramley" "$apple"
 
 say "1. The app makes a random nonce, keeps it, and gives Apple its SHA-256. Apple's sheet ends with an ID token;" \
   "   here the stand-in mints it."
-rawNonce="$(head -c 24 /dev/urandom | base64 | tr '+/' '-_')"
-printf '\n$ rawNonce=%s\n' "$rawNonce"
-show "curl -sS \$apple/mint -d '{\"audience\":\"com.example.demo\",\"nonceRaw\":\"'\$rawNonce'\",\"email\":\"ada@example.com\"}'"
-appleToken="$(jq -r .idToken <<<"$answer")"
-printf '\n$ appleToken=%s\n' "$appleToken"
+keep "rawNonce=\$(head -c 24 /dev/urandom | base64 | tr +/ -_)" rawNonce
+keep "appleToken=\$(curl -sS \$apple/mint \\
+    -d '{\"audience\":\"com.example.demo\",\"nonceRaw\":\"'\$rawNonce'\",\"email\":\"ada@example.com\"}' | jq -r .idToken)" \
+  appleToken
 
 say "2. The app posts the token, the raw nonce and the person's name. Bramley checks the nonce and Apple's signature," \
   "   keeps the account, and answers with a session of its own."
-show "curl -sS \$bramley/v1/signInWithIdp -H 'Content-Type: application/json' \
--d '{\"idToken\":\"'\$appleToken'\",\"rawNonce\":\"'\$rawNonce'\",\"fullName\":{\"givenName\":\"Ada\",\"familyName\":\"Example\"}}'"
-refreshToken="$(jq -r .refreshToken <<<"$answer")"
-printf '\n$ refreshToken=%s\n' "$refreshToken"
+keep "signedIn=\$(curl -sS \$bramley/v1/signInWithIdp -H 'Content-Type: application/json' \\
+    -d '{\"idToken\":\"'\$appleToken'\",\"rawNonce\":\"'\$rawNonce'\",\"fullName\":{\"givenName\":\"Ada\",\"familyName\":\"Example\"}}')" \
+  signedIn
 
 say "3. An hour later the app refreshes: the refresh token is traded for its successor and a fresh session JWT."
-show "curl -sS \$bramley/v1/token -d grant_type=refresh_token -d refresh_token=\$refreshToken"
-sessionToken="$(jq -r .id_token <<<"$answer")"
-printf '\n$ sessionToken=%s\n' "$sessionToken"
+keep "refreshToken=\$(jq -r .refreshToken <<<\$signedIn)" refreshToken
+keep "refreshed=\$(curl -sS \$bramley/v1/token -d grant_type=refresh_token -d refresh_token=\$refreshToken)" refreshed
+keep "sessionToken=\$(jq -r .id_token <<<\$refreshed)" sessionToken
 
 say "4. A back end verifies the session JWT with the published key set (here by the program \`jose\` of Debian)."
 show "curl -sS \$bramley/.well-known/jwks.json"

@@ -21,20 +21,19 @@ install_packages() {
   local root=()
   if [[ $EUID -ne 0 ]]; then root=(sudo); fi
   echo "Installing: ${missing[*]}"
-  # Packages that bring a daemon start it, unless this file is there to say no.
-  local policy=/usr/sbin/policy-rc.d
-  if [[ ! -e $policy ]]; then
-    printf '#!/bin/sh\nexit 101\n' | "${root[@]}" tee "$policy" >/dev/null
-    "${root[@]}" chmod 755 "$policy"
-  else
-    policy=""
-  fi
-  "${root[@]}" apt-get update -qq
-  "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-    "${missing[@]}" >/dev/null
-  local status=$?
-  if [[ -n $policy ]]; then "${root[@]}" rm -f "$policy"; fi
-  return $status
+  (
+    # Packages that bring a daemon start it, unless this file is there to say no.
+    policy=/usr/sbin/policy-rc.d
+    if [[ ! -e $policy ]]; then
+      trap '"${root[@]}" rm -f "$policy"' EXIT
+      trap 'exit 130' INT TERM
+      printf '#!/bin/sh\nexit 101\n' | "${root[@]}" tee "$policy" >/dev/null
+      "${root[@]}" chmod 755 "$policy"
+    fi
+    "${root[@]}" apt-get update -qq &&
+      "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+        "${missing[@]}" >/dev/null
+  )
 }
 
 # Ends the script when there is no Swift compiler.

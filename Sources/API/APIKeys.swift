@@ -15,6 +15,7 @@ struct APIKeys: Sendable {
   /// Returns when no keys are set, or when the request brings one of them as `X-API-Key` or `?key=`.
   func check(_ request: Request) throws(Failure) {
     guard !digests.isEmpty else { return }
+    guard request.headers.count(of: "X-API-Key") <= 1 else { throw Failure(.apiKeyInvalid) }
     guard let given = request.headers.first("X-API-Key") ?? queryKey(request), !given.isEmpty else {
       throw Failure(.apiKeyMissing)
     }

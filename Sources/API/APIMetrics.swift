@@ -36,8 +36,8 @@ package final class APIMetrics: Sendable {
     let reasons = FailureReason.allCases.map(\.rawValue)
     signIns = metrics.counters(
       "bramley_sign_ins_total",
-      help: "Sign-ins by outcome: new_account, returning, or the reason of a refusal.",
-      label: "outcome", values: reasons + ["new_account", "returning"])
+      help: "Sign-ins by outcome: new_account, returning, repeated, or the reason of a refusal.",
+      label: "outcome", values: reasons + ["new_account", "returning", "repeated"])
     refreshes = metrics.counters(
       "bramley_refreshes_total", help: "Refreshes by outcome: refreshed, or the reason of a refusal.",
       label: "outcome", values: reasons + ["refreshed"])

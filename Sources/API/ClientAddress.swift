@@ -12,13 +12,22 @@ func countedAddress(of request: Request, trusting proxies: [Network]) -> [UInt8]
     let hops = request.headers.all("X-Forwarded-For").joined(separator: ",")
       .split(separator: ",", omittingEmptySubsequences: false)
     for hop in hops.reversed() where !hop.isEmpty {
-      guard proxies.contains(where: { $0.contains(address) }), let next = addressBytes(trimmed(hop)) else {
+      guard proxies.contains(where: { $0.contains(address) }), let next = hopAddress(trimmed(hop)) else {
         break
       }
       address = next
     }
   }
   return address.count == 16 ? Array(address.prefix(8)) : address
+}
+
+/// The address of one hop, which some proxies write with a port or in brackets.
+private func hopAddress(_ text: String) -> [UInt8]? {
+  if text.hasPrefix("["), let end = text.firstIndex(of: "]") {
+    return addressBytes(String(text[text.index(after: text.startIndex)..<end]))
+  }
+  let colons = text.utf8.count { $0 == UInt8(ascii: ":") }
+  return addressBytes(colons == 1 ? String(text.prefix { $0 != ":" }) : text)
 }
 
 private func trimmed(_ text: Substring) -> String {

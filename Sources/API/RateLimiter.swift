@@ -38,17 +38,8 @@ package final class RateLimiter: Sendable {
   ///
   /// - Returns: Nil when it was there, else the seconds after which it will be.
   package func take(_ key: [UInt8], at now: SteadyTime) -> Int64? {
-    take(key, at: now, spends: true)
-  }
-
-  /// Tells what ``take(_:at:)`` would return, and takes nothing.
-  package func look(_ key: [UInt8], at now: SteadyTime) -> Int64? {
-    take(key, at: now, spends: false)
-  }
-
-  private func take(_ key: [UInt8], at now: SteadyTime, spends: Bool) -> Int64? {
     let hash = hash(key)
-    let first = Int(hash % UInt64(sets)) * Self.ways
+    let first = firstPlace(of: hash)
     return buckets.withLock { buckets in
       let place = place(of: hash, from: first, in: buckets, at: now)
       if buckets[place].key != hash {
@@ -60,9 +51,26 @@ package final class RateLimiter: Sendable {
         buckets[place].credit = credit
         return (cost - credit + 999) / 1000
       }
-      buckets[place].credit = spends ? credit - cost : credit
+      buckets[place].credit = credit - cost
       return nil
     }
+  }
+
+  /// Puts back what was taken for something that did not happen.
+  package func giveBack(_ key: [UInt8], at now: SteadyTime) {
+    let hash = hash(key)
+    let first = firstPlace(of: hash)
+    buckets.withLock { buckets in
+      let place = place(of: hash, from: first, in: buckets, at: now)
+      guard buckets[place].key == hash else { return }
+      buckets[place].credit = min(credit(of: buckets[place], at: now) + cost, capacity)
+      buckets[place].at = now.milliseconds
+    }
+  }
+
+  /// Where the set of a key begins; from other bits than the one that marks a place as taken.
+  private func firstPlace(of hash: UInt64) -> Int {
+    Int((hash >> 1) % UInt64(sets)) * Self.ways
   }
 
   private func place(of hash: UInt64, from first: Int, in buckets: [Bucket], at now: SteadyTime) -> Int {

@@ -33,8 +33,15 @@ package struct RequestLimits: Sendable {
     throw Failure(tooManyAttempts: seconds)
   }
 
-  /// The time to wait before a key may ask again; nil when it may now.
-  func wait(of key: [UInt8], in limiter: RateLimiter?) -> Int64? {
-    limiter?.look(key, at: clock.now())
+  /// Takes one request's worth for something that may not come to pass.
+  ///
+  /// - Returns: Nil when it was there, else the seconds after which it will be.
+  func reserve(_ key: [UInt8], from limiter: RateLimiter?) -> Int64? {
+    limiter?.take(key, at: clock.now())
+  }
+
+  /// Puts a reservation back.
+  func giveBack(_ key: [UInt8], to limiter: RateLimiter?) {
+    limiter?.giveBack(key, at: clock.now())
   }
 }

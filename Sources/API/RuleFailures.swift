@@ -84,7 +84,7 @@ extension Failure {
       case .unknownIdentity: Failure(.emailNotFound)
       case .identityAlreadyLinked: Failure(.federatedUserIDAlreadyLinked)
       case .accountHasOtherIdentity: Failure(.operationNotAllowed)
-      case .linkingAccountNotFound: Failure(.userNotFound, isBearer: true)
+      case .linkingAccountNotFound: Failure(.userNotFound)
       case .linkingSessionOver(let end): Failure(FailureReason(end), isBearer: true)
       case .loginTooOld: Failure(.credentialTooOldLoginAgain)
       case .storage(let error): Failure(FailureReason(error))

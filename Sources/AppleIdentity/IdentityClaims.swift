@@ -55,7 +55,7 @@ private func allowedAudience(
   case nil, .null, .text(""): throw .audienceNotAllowed
   case .text(let text): name = text
   case .array(let names):
-    guard !names.isEmpty, names.allSatisfy({ if case .text = $0 { true } else { false } }) else {
+    guard names.allSatisfy({ if case .text = $0 { true } else { false } }) else {
       throw .claimInvalid
     }
     guard names.count == 1, case .text(let text) = names[0] else { throw .audienceNotAllowed }

@@ -29,22 +29,30 @@ package struct TokenExplanation: Sendable, Equatable {
 
   private init(of token: VerifiedIdentityToken, rawNonce: String?) {
     let right = "signature, issuer, audience and time are right"
+    let demand =
+      token.nonceRule.demandsChallenge ? "; a sign-in would also demand a nonce from /v1/nonces" : ""
     guard let rawNonce else {
       let isThere = token.claims.nonce != nil
       isValid = isThere
       code = isThere ? "valid" : NonceRefusal.claimMissing.rawValue
-      detail = right + (isThere ? "; nonce not checked" : "; the nonce claim is missing")
+      detail = right + (isThere ? "; nonce not checked" : "; the nonce claim is missing") + demand
       return
     }
     do {
       try token.nonceRule.check(raw: rawNonce, claim: token.claims.nonce)
       isValid = true
       code = "valid"
-      detail = "signature, issuer, audience, time and nonce are right"
+      detail = "signature, issuer, audience, time and nonce are right" + demand
     } catch {
       isValid = false
       code = error.rawValue
-      detail = right + "; the nonce is wrong"
+      let fault =
+        switch error {
+        case .missing: "no raw nonce was given"
+        case .claimMissing: "the nonce claim is missing"
+        default: "the nonce is wrong"
+        }
+      detail = "\(right); \(fault)\(demand)"
     }
   }
 

@@ -22,7 +22,7 @@ package struct Finding: Sendable, Equatable {
 }
 
 /// Looks at everything that a service with these settings needs: what they say, the database, the keys, Apple's
-/// endpoint and the clock. Changes nothing, and makes no key.
+/// endpoint and the clock. Makes and migrates nothing; it writes only to see whether the database takes it.
 package func examine(_ settings: Settings) async -> [Finding] {
   var findings = settings.warnings.map { Finding(subject: "settings", verdict: .warning, detail: $0) }
   if findings.isEmpty {
@@ -41,45 +41,89 @@ private func examineDatabase(_ settings: Settings) async -> [Finding] {
         detail: "there is none at \(settings.databasePath) yet: the first start makes it")
     ]
   }
+  let storage: SQLiteStorage
   do {
-    let storage = try openDatabase(settings)
-    let findings = await examine(storage, settings)
-    await storage.stop()
-    return findings
+    storage = try inspectDatabase(settings)
+  } catch .databaseUnusable(_, .olderSchema(found: 0, _)) {
+    let database = Finding(
+      subject: "database", verdict: .warning, detail: "it has no schema yet: the first start makes it")
+    return [database] + examineKeys(nil, settings)
+  } catch .databaseUnusable(_, let error) where error.isOlderSchema {
+    // No failure: the next start brings it up to date by itself.
+    return [Finding(subject: "database", verdict: .warning, detail: error.sentence)]
   } catch {
     return [Finding(subject: "database", verdict: .failed, detail: error.sentence)]
   }
+  let findings = await examineContents(of: storage, settings)
+  await storage.stop()
+  return [examineWriting(settings)] + findings
 }
 
-private func examine(_ storage: SQLiteStorage, _ settings: Settings) async -> [Finding] {
-  var findings: [Finding] = []
+/// Whether the database takes a write, which only a connection that may write can tell.
+private func examineWriting(_ settings: Settings) -> Finding {
   do {
-    try await storage.probe()
-    findings.append(Finding(subject: "database", verdict: .ok, detail: "takes writes"))
+    try SQLiteStorage.probeWrite(path: settings.databasePath)
+    return Finding(subject: "database", verdict: .ok, detail: "takes writes")
   } catch {
-    return [Finding(subject: "database", verdict: .failed, detail: "does not take writes: \(error)")]
+    return Finding(subject: "database", verdict: .failed, detail: "does not take writes: \(error.sentence)")
   }
+}
+
+private func examineContents(of storage: SQLiteStorage, _ settings: Settings) async -> [Finding] {
   do {
-    let ring = try masterKeyRing(
-      set: settings.masterKeys, databasePath: settings.databasePath, mayCreate: false, entropy: .system)
-    let book = try? await storage.signingKeys()
-    findings.append(examine(book, with: ring))
-    let counts = (try? await storage.sessionCounts()) ?? [:]
-    for (id, count) in counts where ring[id] == nil {
-      findings.append(
-        Finding(
-          subject: "master key", verdict: .failed,
-          detail:
-            "\(count) live sessions were made with master key \(id), which is not set: they will be lost"))
-    }
+    if try await isUnused(storage) { return examineKeys(nil, settings) }
+    let contents = Contents(
+      book: try await storage.signingKeys(), liveSessions: try await storage.sessionCounts())
+    return examineKeys(contents, settings)
   } catch {
-    findings.append(Finding(subject: "master key", verdict: .failed, detail: error.sentence))
+    return [Finding(subject: "database", verdict: .failed, detail: "cannot be read: \(error.sentence)")]
+  }
+}
+
+/// What is in a database that keys are needed for.
+private struct Contents {
+  let book: SigningKeyBook
+  let liveSessions: [MasterKeyID: Int]
+}
+
+/// Whether the keys that are set open what is in the database.
+///
+/// - Parameter contents: Nil for a database that is empty, for which a new key shuts nothing out.
+private func examineKeys(_ contents: Contents?, _ settings: Settings) -> [Finding] {
+  var findings: [Finding] = []
+  if let doubt = masterKeyFileWarning(settings) {
+    findings.append(Finding(subject: "master key", verdict: .warning, detail: doubt))
+  }
+  let ring: MasterKeyRing
+  do {
+    ring = try masterKeyRing(
+      set: settings.masterKeys, databasePath: settings.databasePath, mayCreate: false, entropy: .system)
+  } catch .masterKeyMissing where contents == nil {
+    return findings + [
+      Finding(
+        subject: "master key", verdict: .warning,
+        detail: "the database is empty: the first start makes the key")
+    ]
+  } catch {
+    return findings + [Finding(subject: "master key", verdict: .failed, detail: error.sentence)]
+  }
+  guard let contents else {
+    return findings + [
+      Finding(subject: "signing keys", verdict: .warning, detail: "none yet: the first start makes them")
+    ]
+  }
+  findings.append(examine(contents.book, with: ring))
+  for (id, count) in contents.liveSessions where ring[id] == nil {
+    findings.append(
+      Finding(
+        subject: "master key", verdict: .failed,
+        detail:
+          "\(count) live sessions were made with master key \(id), which is not set: they will be lost"))
   }
   return findings
 }
 
-private func examine(_ book: SigningKeyBook?, with ring: MasterKeyRing) -> Finding {
-  guard let book else { return Finding(subject: "signing keys", verdict: .failed, detail: "cannot be read") }
+private func examine(_ book: SigningKeyBook, with ring: MasterKeyRing) -> Finding {
   do {
     let keys = try SigningKeys(opening: book, with: ring)
     let hasStandby = keys.published.contains { $0.role == .standby }
@@ -109,7 +153,10 @@ private func examineApple(_ settings: Settings) async -> [Finding] {
     let response = try await fetcher.fetch(keySetRequest(url))
     findings = [examine(response, from: url), examineClock(response.date, settings)]
   } catch {
-    findings = [Finding(subject: "Apple", verdict: .failed, detail: "\(url) cannot be reached: \(error)")]
+    findings = [
+      Finding(
+        subject: "Apple", verdict: .failed, detail: "\(url): \(KeyFetchFault.transport(error).sentence)")
+    ]
   }
   await stop()
   return findings
@@ -120,7 +167,7 @@ private func examine(_ response: FetchResponse, from url: String) -> Finding {
   case .success(let keys):
     Finding(subject: "Apple", verdict: .ok, detail: "\(url) publishes \(keys.count) keys")
   case .failure(let fault):
-    Finding(subject: "Apple", verdict: .failed, detail: "\(url) answers no key set: \(fault)")
+    Finding(subject: "Apple", verdict: .failed, detail: "\(url): \(fault.sentence)")
   }
 }
 

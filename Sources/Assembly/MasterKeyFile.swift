@@ -2,6 +2,7 @@ internal import Crypto
 internal import Domain
 internal import Glibc
 internal import Sessions
+package import Settings
 
 /// The file beside an SQLite database that holds its master key, for who set none.
 ///
@@ -19,6 +20,26 @@ struct MasterKeyFile {
       let key = masterKeyBytes(fromText: String(text.prefix { $0 != "\n" }))
     else { throw .masterKeyUnreadable(path: path) }
     return key
+  }
+
+  /// What is doubtful about who may read the file, as a sentence; nil when nothing is, or there is no file.
+  ///
+  /// Doubtful and no fault: an operator may have given the file to a group on purpose.
+  func looseness() -> String? {
+    var status = stat()
+    guard unsafe stat(path, &status) == 0 else { return nil }
+    if status.st_mode & (S_IRGRP | S_IROTH) != 0 {
+      let mode = String(status.st_mode & 0o777, radix: 8)
+      return
+        "\(path) may be read by others than its owner (mode \(mode)): whoever has the key can make sessions; "
+        + "make it 600"
+    }
+    // Root runs commands beside a service that has a user of its own.
+    let user = geteuid()
+    guard user == 0 || status.st_uid == user else {
+      return "\(path) belongs to user \(status.st_uid) and not to user \(user), who reads it"
+    }
+    return nil
   }
 
   /// Makes the file with a new key, unless another process is faster, and returns the key that is in it.
@@ -53,6 +74,12 @@ struct MasterKeyFile {
     defer { close(descriptor) }
     guard fsync(descriptor) == 0 else { throw .masterKeyUnwritable(path: path, code: errno) }
   }
+}
+
+/// What is doubtful about the file of the master key, as a sentence; nil when nothing is, or it is not used.
+package func masterKeyFileWarning(_ settings: Settings) -> String? {
+  guard settings.masterKeys == nil else { return nil }
+  return MasterKeyFile(besideDatabase: settings.databasePath).looseness()
 }
 
 /// The master keys in force: those that are set, else the one in the file beside the database.

@@ -157,8 +157,8 @@ private func listen(
 ) throws(StartFault) -> HTTPListener {
   let configuration = ListenerConfiguration(
     host: address.host, port: address.port, threads: settings.threads, connectionLimit: 20_000,
-    bodyLimit: Limits.bodyBytes, connectionMemoryLimit: 32 * 1024, idleSeconds: 30, deadline: .seconds(15),
-    maxRequestsInFlight: 4096,
+    bodyLimit: Limits.bodyBytes, bodyMemoryLimit: 64 << 20, connectionMemoryLimit: 16 * 1024, idleSeconds: 30,
+    headSeconds: 10, deadline: .seconds(15), maxRequestsInFlight: 4096,
     tls: tls.map { TLSIdentity(certificate: $0.certificate, privateKey: $0.privateKey.reveal()) })
   do {
     return try HTTPListener(
@@ -187,7 +187,7 @@ private func tokenRules(_ settings: Settings, issuer: String) -> SessionTokenRul
 private func report(_ report: KeyFetchReport, to log: Log) {
   switch report {
   case .fetched(let count): log.info("apple_keys_fetched", [.number("keys", Int64(count))])
-  case .failed(let fault): log.warning("apple_keys_fetch_failed", [.text("cause", "\(fault)")])
+  case .failed(let fault): log.warning("apple_keys_fetch_failed", [.text("cause", fault.label)])
   }
 }
 

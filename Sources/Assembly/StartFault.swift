@@ -17,7 +17,8 @@ package enum StartFault: Error, Sendable, Equatable {
   case listener(HTTPListenerError)
   case threadsUnavailable
 
-  /// 78 when an operator has to change a setting, 69 when something that is needed is not there.
+  /// 78 when an operator has to change a setting, 1 when the schema has to be migrated first, 69 when something that
+  /// is needed is not there.
   package var exitStatus: Int32 {
     switch self {
     case .databaseUnusable(_, .newerSchema), .databaseUnusable(_, .foreignDatabase),
@@ -25,6 +26,7 @@ package enum StartFault: Error, Sendable, Equatable {
       .signingKeys(.sealedByAnotherKey), .listener(.hostUnknown), .listener(.limitInvalid),
       .listener(.tlsIdentityUnusable):
       78
+    case .databaseUnusable(_, .olderSchema): 1
     default: 69
     }
   }
@@ -32,32 +34,19 @@ package enum StartFault: Error, Sendable, Equatable {
   /// A sentence for an operator.
   package var sentence: String {
     switch self {
-    case .databaseUnusable(let path, let error): "the database \(path) cannot be used: \(describe(error))"
-    case .storage(let error): "the database does not answer: \(error)"
+    case .databaseUnusable(let path, let error): "the database \(path) cannot be used: \(error.sentence)"
+    case .storage(let error): "the database does not answer: \(error.sentence)"
     case .masterKeyMissing(let path):
       "the database is not empty, but there is no master key: set BRAMLEY_MASTER_KEY, or bring back \(path)"
     case .masterKeyUnreadable(let path): "\(path) holds no master key that can be read"
-    case .masterKeyUnwritable(let path, let code): "\(path) cannot be written (errno \(code))"
-    case .signingKeys(.sealedByAnotherKey(let id)):
-      "no master key that is set opens signing key \(id): the database belongs to another master key"
-    case .signingKeys(let error): "the signing keys cannot be used: \(error)"
+    case .masterKeyUnwritable(let path, let code): "\(path) cannot be written: \(words(forSystemError: code))"
+    case .signingKeys(let error): error.sentence
     case .cryptoUnavailable(let detail): "OpenSSL refuses: \(detail)"
     case .networkUnavailable: "outgoing connections cannot be set up"
     case .listener(.tlsIdentityUnusable):
       "BRAMLEY_TLS_CERT and BRAMLEY_TLS_KEY hold no certificate and key in PEM that belong together"
-    case .listener(let error): "cannot listen: \(error)"
+    case .listener(let error): "cannot listen: \(error.sentence)"
     case .threadsUnavailable: "no more threads can be started"
     }
-  }
-}
-
-private func describe(_ error: SQLiteOpenError) -> String {
-  switch error {
-  case .cannotOpen(let detail): detail
-  case .notADatabase: "it is no SQLite database"
-  case .foreignDatabase: "it belongs to another program"
-  case .newerSchema(let found, let known): "its schema \(found) is newer than this program's \(known)"
-  case .migrationFailed(let version, let detail): "migration \(version) failed: \(detail)"
-  case .busy: "another process holds it"
   }
 }

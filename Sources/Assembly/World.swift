@@ -24,11 +24,12 @@ extension WallClock {
 }
 
 extension SteadyClock {
-  /// The system's clock that never goes back; it stands still while the machine sleeps.
+  /// The system's clock that never goes back; it goes on while the machine sleeps.
   package static var system: SteadyClock {
     SteadyClock {
       var time = timespec()
-      unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+      // CLOCK_MONOTONIC stands still in suspend (clock_gettime(2)): Apple's keys would not grow old meanwhile.
+      unsafe clock_gettime(CLOCK_BOOTTIME, &time)
       return SteadyTime(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
     }
   }
@@ -47,20 +48,34 @@ package func openDatabase(
   }
 }
 
+/// Opens the database of the settings to be looked at: it is not made, and its schema is left as it is.
+package func inspectDatabase(_ settings: Settings) throws(StartFault) -> SQLiteStorage {
+  do {
+    return try SQLiteStorage(path: settings.databasePath, opening: .inspect)
+  } catch {
+    throw .databaseUnusable(path: settings.databasePath, error)
+  }
+}
+
 /// The master keys of the settings, made on the first start for an empty database.
 package func openMasterKeys(
   _ settings: Settings, for storage: any Storage, entropy: Entropy
 ) async throws(StartFault) -> MasterKeyRing {
   let isEmpty: Bool
   do {
-    let hasKeys = try await !storage.signingKeys().keys.isEmpty
-    let hasAccounts = try await !storage.accounts(after: nil, limit: 1).accounts.isEmpty
-    isEmpty = !hasKeys && !hasAccounts
+    isEmpty = try await isUnused(storage)
   } catch {
     throw .storage(error)
   }
   return try masterKeyRing(
     set: settings.masterKeys, databasePath: settings.databasePath, mayCreate: isEmpty, entropy: entropy)
+}
+
+/// Whether there is nothing in the database that needs a master key that was there before.
+func isUnused(_ storage: any Storage) async throws(StorageError) -> Bool {
+  let hasKeys = try await !storage.signingKeys().keys.isEmpty
+  let hasAccounts = try await !storage.accounts(after: nil, limit: 1).accounts.isEmpty
+  return !hasKeys && !hasAccounts
 }
 
 /// Apple's key set of this moment, for a command; the service keeps a directory.
@@ -75,7 +90,7 @@ package func fetchAppleKeys(from url: String) async throws(FetchFault) -> KeySet
   await fetcher.stop()
   switch outcome {
   case .success(let keys): return keys
-  case .failure(let fault): throw FetchFault(cause: "\(fault)")
+  case .failure(let fault): throw FetchFault(cause: fault.sentence)
   }
 }
 

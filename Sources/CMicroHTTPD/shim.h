@@ -56,11 +56,47 @@ static inline struct MHD_Daemon *cmicrohttpd_start_daemon(const struct cmicrohtt
       MHD_OPTION_END);
 }
 
+/* The end of a body that has no bytes. */
+static inline ssize_t cmicrohttpd_end_body(void *context, uint64_t position, char *buffer, size_t size) {
+  (void) context;
+  (void) position;
+  (void) buffer;
+  (void) size;
+  return MHD_CONTENT_READER_END_OF_STREAM;
+}
+
+/* A response that says nothing of a length. 0.9.75 knows no other way than one of unknown length for a client
+   that must not be sent chunks, and closes the connection after it. NULL when there is no memory. */
+static inline struct MHD_Response *cmicrohttpd_create_response_without_length(void) {
+  struct MHD_Response *response =
+      MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 1, &cmicrohttpd_end_body, NULL, NULL);
+  if (response != NULL &&
+      MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END) != MHD_YES) {
+    MHD_destroy_response(response);
+    return NULL;
+  }
+  return response;
+}
+
 /* The client's address, owned by the connection; NULL when the library does not know it. */
 static inline const struct sockaddr *cmicrohttpd_get_client_address(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *information =
       MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
   return information == NULL ? NULL : information->client_addr;
+}
+
+/* The connection's socket, which the library closes; -1 when it does not know. */
+static inline int cmicrohttpd_get_socket(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *information =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  return information == NULL ? -1 : information->connect_fd;
+}
+
+/* What the connection's first notification has left with it; NULL when nothing. */
+static inline void *cmicrohttpd_get_socket_context(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *information =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+  return information == NULL ? NULL : information->socket_context;
 }
 
 /* Bytes of the request's head with its line ends; 0 when the library does not know. */

@@ -32,8 +32,6 @@ package enum Limits {
   package static let slowTabSeconds: Int64 = 10
   /// Rotations in a row with a late repeat that mean two holders.
   package static let lateRepeatRotations = 3
-  /// Seconds for which verifiers may keep the key set; below the standby's lead of 30 minutes less 2 s.
+  /// Seconds for which verifiers may keep the key set.
   package static let keySetMaxAge: Int64 = 900
-  /// Seconds a standby key is published before it may sign.
-  package static let standbyLead: Int64 = 1800
 }

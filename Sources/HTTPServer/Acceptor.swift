@@ -28,14 +28,19 @@ internal import Synchronization
 
   /// Accepts until the socket is shut down.
   fileprivate func run() {
-    var turn = 0
+    var (turn, pauses) = (0, 0)
     while true {
-      if core.connections.load(ordering: .relaxed) >= core.configuration.connectionLimit {
+      let arriving = core.arriving.load(ordering: .relaxed)
+      if core.connections.load(ordering: .relaxed) + arriving >= core.connectionLimit {
         // Newcomers wait in the backlog.
         pause()
         if isShut { return }
+        pauses += 1
+        // Who has not arrived after a second never will: the library drops one for want of memory unsaid.
+        if pauses.isMultiple(of: 100) { core.arriving.subtract(max(0, arriving), ordering: .relaxed) }
         continue
       }
+      pauses = 0
       switch unsafe acceptOne(for: servers[turn]) {
       case 0: turn = (turn + 1) % (unsafe servers.count)
       // The client was gone already, or a signal came.
@@ -59,8 +64,11 @@ internal import Synchronization
         let connection = unsafe accept(descriptor, address, &length)
         if connection < 0 { return errno }
         _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
+        core.arriving.add(1, ordering: .relaxed)
         // On failure the library has closed the connection: there is nobody left to tell.
-        _ = unsafe MHD_add_connection(server, connection, address, length)
+        if unsafe MHD_add_connection(server, connection, address, length) != .YES {
+          core.arriving.subtract(1, ordering: .relaxed)
+        }
         return 0
       }
     }

@@ -6,15 +6,19 @@ internal import Synchronization
 //
 // `context` is the ListenerCore, unretained: the listener keeps it until the daemon has stopped. A request's
 // context is its Reception, retained in `targetArrived` and released in `requestCompleted` and nowhere else;
-// the library promises the second after the first, whatever becomes of the connection.
+// the library promises the second after the first, whatever becomes of the connection. A socket's context is
+// its OpenConnection, retained and released in `connectionChanged`: it outlives the socket's requests.
 
 /// The request line was read: keeps the target before the library changes it.
 func targetArrived(
   _ context: UnsafeMutableRawPointer?, _ target: UnsafePointer<CChar>?, _ connection: OpaquePointer?
 ) -> UnsafeMutableRawPointer? {
-  guard let target = unsafe target else { return nil }
+  guard let target = unsafe target, let connection = unsafe connection,
+    let socket = unsafe cmicrohttpd_get_socket_context(connection)
+  else { return nil }
   let bytes = unsafe UnsafeRawBufferPointer(start: target, count: strlen(target))
-  let reception = unsafe Reception(target: Array(bytes))
+  let reception = unsafe Reception(
+    target: Array(bytes), on: Unmanaged<OpenConnection>.fromOpaque(socket).takeUnretainedValue())
   return unsafe Unmanaged.passRetained(reception).toOpaque()
 }
 
@@ -27,21 +31,31 @@ func requestCompleted(
   unsafe held.pointee = nil
   let reception = unsafe Unmanaged<Reception>.fromOpaque(raw).takeRetainedValue()
   if case .responding(let exchange) = reception.stage { exchange.abandon() }
+  reception.connection.requestEnded()
   guard reception.isCounted else { return }
   unsafe core(context).begun.subtract(1, ordering: .releasing)
 }
 
-/// A connection came or went.
+/// A connection came, or is about to be closed.
 func connectionChanged(
   _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?,
   _ held: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ change: MHD_ConnectionNotificationCode
 ) {
-  guard let context = unsafe context else { return }
-  let connections = unsafe core(context)
+  guard let context = unsafe context, let connection = unsafe connection, let held = unsafe held else {
+    return
+  }
+  let core = unsafe core(context)
   if change == .CONNECTION_NOTIFY_STARTED {
-    connections.connections.add(1, ordering: .relaxed)
+    let opened = unsafe OpenConnection(cmicrohttpd_get_socket(connection), core.configuration)
+    unsafe held.pointee = Unmanaged.passRetained(opened).toOpaque()
+    core.open.add(opened)
+    core.connections.add(1, ordering: .relaxed)
+    core.arriving.subtract(1, ordering: .relaxed)
   } else {
-    connections.connections.subtract(1, ordering: .relaxed)
+    core.connections.subtract(1, ordering: .relaxed)
+    guard let raw = unsafe held.pointee else { return }
+    unsafe held.pointee = nil
+    unsafe core.open.remove(Unmanaged<OpenConnection>.fromOpaque(raw).takeRetainedValue())
   }
 }
 
@@ -60,6 +74,7 @@ func accessed(
   let step: Step
   if case .head = reception.stage {
     reception.isCounted = true
+    reception.connection.requestBegan()
     core.begun.add(1, ordering: .relaxed)
     core.total.add(1, ordering: .relaxed)
     let head = unsafe readHead(reception.target, connection, url, method, version)
@@ -98,11 +113,14 @@ private func readHead(
     _ = unsafe MHD_get_connection_values_n(connection, .HEADER_KIND, addLine, layout)
   }
   layout.end(headSize: unsafe cmicrohttpd_get_head_size(connection))
-  guard layout.isPlain else { return .failure(.malformed) }
+  let isHTTP10 = unsafe strcmp(version, "HTTP/1.0") == 0
+  // The library lets any minor version pass that has one digit.
+  guard layout.isPlain, unsafe isHTTP10 || strcmp(version, "HTTP/1.1") == 0 else {
+    return .failure(.malformed)
+  }
   let methodBytes = unsafe Array(UnsafeRawBufferPointer(start: method, count: strlen(method)))
   return RequestHead.read(
-    method: methodBytes, target: target, isHTTP10: unsafe strcmp(version, "HTTP/1.0") == 0,
-    headers: layout.headers)
+    method: methodBytes, target: target, isHTTP10: isHTTP10, headers: layout.headers)
 }
 
 /// One field line, while `readHead` iterates over them; `context` is its HeadLayout.

@@ -45,7 +45,7 @@ internal import Glibc
 private func startServers(for core: ListenerCore) -> [OpaquePointer] {
   var settings = unsafe cmicrohttpd_settings()
   // The acceptor keeps the limit over all servers; one of them may have all connections.
-  unsafe settings.connection_limit = UInt32(core.configuration.connectionLimit)
+  unsafe settings.connection_limit = UInt32(core.connectionLimit)
   unsafe settings.idle_seconds = UInt32(core.configuration.idleSeconds)
   unsafe settings.connection_memory_limit = core.configuration.connectionMemoryLimit
   unsafe settings.context = Unmanaged.passUnretained(core).toOpaque()

@@ -8,12 +8,7 @@ private let libraryFields = ["Content-Length", "Transfer-Encoding", "Connection"
 /// - Returns: What the access callback returns: NO closes the connection.
 func deliver(_ response: Response, on connection: OpaquePointer, closing: Bool) -> MHD_Result {
   let response = response.sendable
-  let created = unsafe response.body.withUnsafeBytes { bytes in
-    // MUST_COPY: the library neither keeps nor frees our bytes, and does not write to them.
-    unsafe MHD_create_response_from_buffer(
-      bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress), .RESPMEM_MUST_COPY)
-  }
-  guard let created = unsafe created else { return .NO }
+  guard let created = unsafe created(response) else { return .NO }
   // Queueing takes a reference of its own; ours goes at the end in any case.
   defer { unsafe MHD_destroy_response(created) }
   for field in response.headers.fields {
@@ -27,4 +22,19 @@ func deliver(_ response: Response, on connection: OpaquePointer, closing: Bool) 
     guard unsafe MHD_add_response_header(created, "Connection", "close") == .YES else { return .NO }
   }
   return unsafe MHD_queue_response(connection, UInt32(response.status), created)
+}
+
+/// The answer's body in the library's hands, and with it what is said of its length.
+///
+/// With 304 the library sends no body but its length, which is right when it is that of the 200 in its place
+/// (RFC 9110 §8.6). A 304 made without that body must not speak of a length at all.
+private func created(_ response: Response) -> OpaquePointer? {
+  if response.status == 304, response.body.isEmpty {
+    return unsafe cmicrohttpd_create_response_without_length()
+  }
+  return unsafe response.body.withUnsafeBytes { bytes in
+    // MUST_COPY: the library neither keeps nor frees our bytes, and does not write to them.
+    unsafe MHD_create_response_from_buffer(
+      bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress), .RESPMEM_MUST_COPY)
+  }
 }

@@ -25,13 +25,16 @@ internal import Synchronization
   let request: Request
   /// When the connection is woken at the latest.
   let expires: ContinuousClock.Instant
+  /// As long as the request: a responder that was overtaken still has the body.
+  private let share: BodyShare?
   private let core: ListenerCore
   // Immutable, and used as the type's comment says; the library's own locks guard what it points at.
   nonisolated(unsafe) private let connection: OpaquePointer
   private let phase = Mutex(Phase.running)
 
-  init(_ request: Request, on connection: OpaquePointer, core: ListenerCore) {
+  init(_ request: Request, holding share: BodyShare?, on connection: OpaquePointer, core: ListenerCore) {
     self.request = request
+    self.share = share
     self.core = core
     expires = request.arrived.advanced(by: core.configuration.deadline)
     unsafe self.connection = connection

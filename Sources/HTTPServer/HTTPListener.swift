@@ -26,10 +26,13 @@ package final class HTTPListener: Sendable {
     respond: @escaping @Sendable (Request) async -> Response
   ) throws(HTTPListenerError) {
     if let name = configuration.invalidLimit { throw .limitInvalid(name) }
-    raiseOpenFileLimit()
+    let descriptors = raiseOpenFileLimit()
     let socket = try ListeningSocket(host: configuration.host, port: configuration.port)
     let port = socket.port
-    let core = ListenerCore(configuration: configuration, refusal: refusal, respond: respond)
+    let core = ListenerCore(
+      configuration: configuration,
+      connectionLimit: affordableConnections(configuration.connectionLimit, descriptors: descriptors),
+      refusal: refusal, respond: respond)
     let started = try Daemon(accepting: socket, for: core)
     self.core = core
     self.port = port
@@ -49,6 +52,12 @@ package final class HTTPListener: Sendable {
 
   /// Open connections, idle ones too.
   package var openConnections: Int { core.connections.load(ordering: .relaxed) }
+
+  /// Connections at a time: the configured limit, or less when the process may not open as many files.
+  package var connectionLimit: Int { core.connectionLimit }
+
+  /// Bytes of bodies that are held for requests which are not over.
+  package var bodyBytesHeld: Int { core.bodyBytes.load(ordering: .relaxed) }
 
   /// Requests whose heads have come, since the start; never goes down.
   package var requestsBegun: Int { core.total.load(ordering: .relaxed) }

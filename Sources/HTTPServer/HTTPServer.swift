@@ -7,8 +7,7 @@
 // One kind of responder: an async closure, started on the listener's own thread. One that never suspends is
 // answered inside the library's callback; only one that really waits suspends its connection.
 //
-// A slow head is bounded by the idle time between two bytes and by the connection limit only: the library has
-// no limit for a head as a whole.
+// The library bounds only the silence between two bytes; OpenConnections bounds heads and requests as a whole.
 //===------------------------------------------------------------------------===//
 
 /// What the listener refuses by itself, before or instead of the responder.

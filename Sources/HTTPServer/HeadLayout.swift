@@ -27,6 +27,9 @@ internal import CMicroHTTPD
     checksPlaces = Self.parsesInPlace
     start = UInt(bitPattern: method)
     next = unsafe UInt(bitPattern: version) + UInt(strlen(version)) + 2
+    // One space between method and target.
+    let nameGap = UInt(bitPattern: target) &- UInt(bitPattern: method)
+    if checksPlaces, nameGap != UInt(unsafe strlen(method)) + 1 { isPlain = false }
     // One space between target and version; a NUL inside the target would make the distance longer.
     let gap = UInt(bitPattern: version) &- UInt(bitPattern: target)
     if checksPlaces, gap != UInt(targetLength) + 1 { isPlain = false }

@@ -6,16 +6,21 @@ package struct ListenerConfiguration: Sendable, Equatable {
   package var port: UInt16
   /// Threads that read, parse, answer what does not wait, and write.
   package var threads: Int
-  /// Connections at a time, over all threads; newcomers beyond it wait in the backlog, save a few of a
-  /// burst.
+  /// Connections at a time, over all threads; newcomers beyond it wait in the backlog. It is lowered to what
+  /// the process's limit of open files affords.
   package var connectionLimit: Int
   /// Bytes of a request's body.
   package var bodyLimit: Int
+  /// Bytes of all bodies that have come and belong to requests which are not over. A body that would exceed
+  /// it is refused as overloaded.
+  package var bodyMemoryLimit: Int
   /// Bytes of memory of one connection, which bounds the request's head.
   package var connectionMemoryLimit: Int
   /// Seconds without a byte after which a connection closes.
   package var idleSeconds: Int
-  /// From a complete head to the answer.
+  /// Seconds that a head may take from its first byte to its last, however it trickles in.
+  package var headSeconds: Int
+  /// From a complete head to the answer; at twice that, with the body not complete, the connection is cut.
   package var deadline: Duration
   /// Requests that responders work on at a time; one more is refused as overloaded.
   package var maxRequestsInFlight: Int
@@ -25,20 +30,26 @@ package struct ListenerConfiguration: Sendable, Equatable {
   /// Checks nothing; starting a listener does.
   package init(
     host: String, port: UInt16, threads: Int, connectionLimit: Int, bodyLimit: Int,
-    connectionMemoryLimit: Int, idleSeconds: Int, deadline: Duration, maxRequestsInFlight: Int,
-    tls: TLSIdentity?
+    bodyMemoryLimit: Int, connectionMemoryLimit: Int, idleSeconds: Int, headSeconds: Int,
+    deadline: Duration, maxRequestsInFlight: Int, tls: TLSIdentity?
   ) {
     self.host = host
     self.port = port
     self.threads = threads
     self.connectionLimit = connectionLimit
     self.bodyLimit = bodyLimit
+    self.bodyMemoryLimit = bodyMemoryLimit
     self.connectionMemoryLimit = connectionMemoryLimit
     self.idleSeconds = idleSeconds
+    self.headSeconds = headSeconds
     self.deadline = deadline
     self.maxRequestsInFlight = maxRequestsInFlight
     self.tls = tls
   }
+
+  /// How long a request may take from its complete head to the end of its body. Who trickles beyond that gets
+  /// no answer: such bytes are cheap to send.
+  var patience: Duration { deadline * 2 }
 
   /// The name of the first limit that means nothing, or nil.
   var invalidLimit: String? {
@@ -46,8 +57,10 @@ package struct ListenerConfiguration: Sendable, Equatable {
     if !(1...1024).contains(threads) { return "threads" }
     if connectionLimit < threads || connectionLimit > Int(Int32.max) { return "connectionLimit" }
     if bodyLimit < 0 { return "bodyLimit" }
+    if bodyMemoryLimit < bodyLimit { return "bodyMemoryLimit" }
     if connectionMemoryLimit < 512 { return "connectionMemoryLimit" }
     if idleSeconds < 1 || idleSeconds > 86_400 { return "idleSeconds" }
+    if headSeconds < 1 || headSeconds > 86_400 { return "headSeconds" }
     if deadline <= .zero { return "deadline" }
     return maxRequestsInFlight < 1 ? "maxRequestsInFlight" : nil
   }

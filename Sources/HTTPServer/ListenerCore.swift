@@ -5,12 +5,19 @@ internal import Synchronization
 /// The library holds a pointer to it that it does not own; the listener keeps it until the daemon has stopped.
 final class ListenerCore: Sendable {
   let configuration: ListenerConfiguration
+  /// What of the configured limit the process can afford.
+  let connectionLimit: Int
   let refusal: @Sendable (ListenerRefusal, Request?) -> Response
   let respond: @Sendable (Request) async -> Response
   let waiting = WaitingExchanges()
+  let open = OpenConnections()
 
   /// Open connections.
   let connections = Atomic<Int>(0)
+  /// Connections that were accepted and that the library's threads have not taken over yet.
+  let arriving = Atomic<Int>(0)
+  /// Bytes of bodies that BodyShares hold.
+  let bodyBytes = Atomic<Int>(0)
   /// Requests between a complete head and the last byte of the answer: what a graceful stop waits for.
   let begun = Atomic<Int>(0)
   /// Requests ever begun; a stop tells from it whether clients have fallen silent.
@@ -22,11 +29,12 @@ final class ListenerCore: Sendable {
   let isDraining = Atomic<Bool>(false)
 
   init(
-    configuration: ListenerConfiguration,
+    configuration: ListenerConfiguration, connectionLimit: Int,
     refusal: @escaping @Sendable (ListenerRefusal, Request?) -> Response,
     respond: @escaping @Sendable (Request) async -> Response
   ) {
     self.configuration = configuration
+    self.connectionLimit = connectionLimit
     self.refusal = refusal
     self.respond = respond
   }

@@ -106,14 +106,3 @@ func peerAddress(_ address: UnsafePointer<sockaddr>) -> PeerAddress? {
     return nil
   }
 }
-
-/// Raises the soft limit of open files to the hard one: the usual 1,024 is less than a connection limit.
-func raiseOpenFileLimit() {
-  var limit = rlimit()
-  guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0,
-    limit.rlim_cur < limit.rlim_max
-  else { return }
-  limit.rlim_cur = limit.rlim_max
-  // Refusal leaves the old limit, with which the listener still works for fewer connections.
-  _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-}

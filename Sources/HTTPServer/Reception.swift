@@ -22,8 +22,11 @@ final class Reception {
 
   /// The target as sent, before the library cut it at `?`.
   let target: [UInt8]
+  let connection: OpenConnection
   var stage = Stage.head
   var body: [UInt8] = []
+  /// The body's part of the memory for bodies; nil while nothing has come.
+  private var share: BodyShare?
   /// Whether the request is counted as begun.
   var isCounted = false
   /// Whether the connection ends after this request in any case.
@@ -33,8 +36,9 @@ final class Reception {
   /// second request.
   var isLast = false
 
-  init(target: [UInt8]) {
+  init(target: [UInt8], on connection: OpenConnection) {
     self.target = target
+    self.connection = connection
   }
 
   /// Bytes of an unwanted body that are read for the sake of an answer; beyond them the connection breaks.
@@ -76,7 +80,8 @@ extension Reception {
     case .length, .chunked:
       // Not worth receiving.
       if core.isFull { return .deliver(core.response(to: .overloaded, request)) }
-      if case .length(let length) = read.framing { body.reserveCapacity(length) } else { isLast = true }
+      // No room is made for what a head only announces.
+      if read.framing == .chunked { isLast = true }
       stage = .body(request, limit: limit)
       return .wait
     }
@@ -86,24 +91,34 @@ extension Reception {
   func receive(_ piece: UnsafeRawBufferPointer, _ core: ListenerCore) -> Step {
     switch stage {
     case .body(let request, let limit):
-      let isLate = request.arrived.advanced(by: core.configuration.deadline) <= .now
-      if piece.count <= limit - body.count, !isLate {
+      guard let reason = reasonToRefuse(piece.count, of: request, limit: limit, core) else {
         unsafe body.append(contentsOf: piece)
         return .wait
       }
       body = []
-      stage = .discarding(
-        isLate ? .requestTimeout : .bodyTooLarge, request, allowance: Self.discardAllowance - piece.count)
+      share = nil
+      isLast = true
+      stage = .discarding(reason, request, allowance: Self.discardAllowance - piece.count)
       return .wait
     case .discarding(let reason, let request, let allowance):
-      // Who sends a body for more than two deadlines gets no answer: bytes that trickle are cheap to send.
-      let patience = core.configuration.deadline * 2
-      guard piece.count <= allowance, request.arrived.advanced(by: patience) > .now else { return .breakOff }
+      let end = request.arrived.advanced(by: core.configuration.patience)
+      guard piece.count <= allowance, end > .now else { return .breakOff }
       stage = .discarding(reason, request, allowance: allowance - piece.count)
       return .wait
     case .head, .responding, .answered:
       return .breakOff
     }
+  }
+
+  /// Why so many bytes more are not taken, or nil when they are, with the memory for them.
+  private func reasonToRefuse(
+    _ count: Int, of request: Request, limit: Int, _ core: ListenerCore
+  ) -> ListenerRefusal? {
+    if request.arrived.advanced(by: core.configuration.deadline) <= .now { return .requestTimeout }
+    if count > limit - body.count { return .bodyTooLarge }
+    let share = share ?? BodyShare(of: core)
+    self.share = share
+    return share.grow(by: count) ? nil : .overloaded
   }
 
   /// Goes on where no piece of a body came: at the body's end, or after the connection woke.
@@ -127,8 +142,9 @@ extension Reception {
   }
 
   private func respond(to request: Request, on connection: OpaquePointer, _ core: ListenerCore) -> Step {
+    self.connection.requestArrived()
     guard core.admit() else { return .deliver(core.response(to: .overloaded, request)) }
-    let exchange = unsafe Exchange(request, on: connection, core: core)
+    let exchange = unsafe Exchange(request, holding: share, on: connection, core: core)
     stage = .responding(exchange)
     guard let response = exchange.start() else { return .wait }
     return .deliver(response)

@@ -4,7 +4,8 @@ package struct Response: Sendable, Equatable {
   package var status: Int
   /// Fields of the framing in here are passed over, and so are empty values.
   package var headers: Headers
-  /// Not sent to a HEAD request, nor with 204 and 304.
+  /// Not sent to a HEAD request, nor with 204 and 304. Of a 304 it is what a 200 would have carried, whose
+  /// length is told; without it none is told, and the connection ends.
   package var body: [UInt8]
   /// Whether the connection ends after this answer.
   package var closesConnection: Bool
@@ -25,7 +26,7 @@ package struct Response: Sendable, Equatable {
     guard (200...599).contains(status), headers.fields.allSatisfy(\.isWellFormed) else {
       return Response(status: 500, closesConnection: true)
     }
-    guard status == 204 || status == 304, !body.isEmpty else { return self }
+    guard status == 204, !body.isEmpty else { return self }
     var bodiless = self
     bodiless.body = []
     return bodiless

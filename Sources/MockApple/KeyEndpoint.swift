@@ -1,3 +1,4 @@
+package import Domain
 internal import Glibc
 internal import Synchronization
 internal import Threads
@@ -14,12 +15,12 @@ package final class KeyEndpoint: Sendable {
   private let state: KeyEndpointState
 
   /// Starts it, well-behaved.
-  package init(_ keys: MockKeys) throws(KeyEndpointError) {
+  package init(_ keys: MockKeys, clock: WallClock) throws(KeyEndpointError) {
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
     guard listener >= 0, let port = bindToLoopback(listener), listen(listener, 64) == 0 else {
       throw .addressUnavailable(code: errno)
     }
-    let state = KeyEndpointState(keys)
+    let state = KeyEndpointState(keys, clock: clock)
     self.state = state
     self.port = port
     do throws(ThreadError) {
@@ -59,9 +60,13 @@ private final class KeyEndpointState: Sendable {
   }
 
   private let keys: MockKeys
+  private let clock: WallClock
   private let values = Mutex(Values())
 
-  init(_ keys: MockKeys) { self.keys = keys }
+  init(_ keys: MockKeys, clock: WallClock) {
+    self.keys = keys
+    self.clock = clock
+  }
 
   func behave(_ behaviour: KeyBehaviour, milliseconds: Int64) {
     values.withLock {
@@ -110,17 +115,19 @@ private final class KeyEndpointState: Sendable {
   }
 
   private func answer(_ connection: Int32, _ behaviour: KeyBehaviour, _ milliseconds: Int64) {
+    let date = "Date: \(httpDate(ofSeconds: clock.now().seconds))\r\n"
     switch behaviour {
     case .closed: return
     case .redirect:
-      let head = "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/keys\r\nContent-Length: 0\r\n\r\n"
+      let head =
+        "HTTP/1.1 302 Found\r\n\(date)Location: http://127.0.0.1:1/keys\r\nContent-Length: 0\r\n\r\n"
       _ = send(Array(head.utf8), to: connection)
-    case .endless: sendForEver(connection)
+    case .endless: sendForEver(connection, date)
     default:
       guard let (status, type, body) = behaviour.answer(keys) else { return }
       if behaviour == .slow { usleep(UInt32(clamping: milliseconds * 1000)) }
       let head =
-        "HTTP/1.1 \(status)\r\nContent-Type: \(type)\r\nContent-Length: \(body.count)\r\n"
+        "HTTP/1.1 \(status)\r\n\(date)Content-Type: \(type)\r\nContent-Length: \(body.count)\r\n"
         + "Connection: close\r\n\r\n"
       guard send(Array(head.utf8), to: connection) else { return }
       switch behaviour {
@@ -173,8 +180,9 @@ private func send(_ bytes: [UInt8], to connection: Int32) -> Bool {
 }
 
 /// Chunk after chunk until the other side has had enough, at most 256 MiB.
-private func sendForEver(_ connection: Int32) {
-  let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+private func sendForEver(_ connection: Int32, _ date: String) {
+  let head =
+    "HTTP/1.1 200 OK\r\n\(date)Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
   guard send(Array(head.utf8), to: connection) else { return }
   let chunk = Array("4000\r\n".utf8) + [UInt8](repeating: 0x20, count: 0x4000) + Array("\r\n".utf8)
   for _ in 0..<16_384 where !send(chunk, to: connection) { return }

@@ -7,8 +7,9 @@ internal import Glibc
 @safe struct Connection: ~Copyable {
   private let raw: OpaquePointer
 
-  init(path: String, busyMilliseconds: Int32) throws(SQLiteOpenError) {
-    let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+  init(path: String, busyMilliseconds: Int32, isReadOnly: Bool = false) throws(SQLiteOpenError) {
+    let access = isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
+    let flags = access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
     var opened: OpaquePointer?
     let code = unsafe sqlite3_open_v2(plainName(of: path), &opened, flags, nil)
     guard code == SQLITE_OK, let handle = unsafe opened else {
@@ -37,6 +38,11 @@ internal import Glibc
   /// Whether a transaction is open; SQLite ends one by itself after some faults
   /// (sqlite.org/lang_transaction.html §3).
   var isInTransaction: Bool { unsafe sqlite3_get_autocommit(raw) == 0 }
+
+  /// How long a lock of another process is waited for from now on.
+  func setBusyTimeout(_ milliseconds: Int32) {
+    unsafe sqlite3_busy_timeout(raw, milliseconds)
+  }
 
   /// The extended code of the last call that failed.
   var lastCode: Int32 { unsafe sqlite3_extended_errcode(raw) }

@@ -35,10 +35,15 @@ struct GroupCommit: ~Copyable, BatchWork {
   private var ledger: SQLiteLedger?
   private let counters: CommitCounters
   private let observe: (@Sendable (Int, Duration) -> Void)?
+  private let busyMilliseconds: Int32
+  /// Whether the last group was given up because another process held the database.
+  private var isHeldElsewhere = false
 
   init(
-    connection: consuming Connection, counters: CommitCounters, observe: (@Sendable (Int, Duration) -> Void)?
+    connection: consuming Connection, busyMilliseconds: Int32, counters: CommitCounters,
+    observe: (@Sendable (Int, Duration) -> Void)?
   ) throws(SQLiteOpenError) {
+    self.busyMilliseconds = busyMilliseconds
     do throws(SQLiteError) {
       ledger = SQLiteLedger(try PreparedStatements(on: connection))
     } catch {
@@ -54,11 +59,14 @@ struct GroupCommit: ~Copyable, BatchWork {
     let begun = ContinuousClock.now
     switch ledger.commit(group[...]) {
     case .committed(let answers):
+      noteLock(isHeldElsewhere: false, ledger)
       // Before the answers: who was answered finds himself counted.
       observe?(group.count, .now - begun)
       for answer in answers { answer() }
     case .undone(let error, .ofGroup):
-      counters.count(fault: ledger.statements.connection.lastCode)
+      let code = ledger.statements.connection.lastCode
+      counters.count(fault: code)
+      noteLock(isHeldElsewhere: SQLiteError(code: code, detail: "").isBusy, ledger)
       for transaction in group { transaction.fail(error) }
     case .undone(let error, .ofOne):
       counters.count(fault: ledger.statements.connection.lastCode)
@@ -68,6 +76,15 @@ struct GroupCommit: ~Copyable, BatchWork {
 
   mutating func finish() {
     ledger = nil
+  }
+
+  /// Waits less for a lock that was waited for in vain just now: the groups that queued up meanwhile would
+  /// otherwise wait one timeout after the other, long after whoever asked has gone.
+  private mutating func noteLock(isHeldElsewhere: Bool, _ ledger: SQLiteLedger) {
+    guard isHeldElsewhere != self.isHeldElsewhere else { return }
+    self.isHeldElsewhere = isHeldElsewhere
+    ledger.statements.connection.setBusyTimeout(
+      isHeldElsewhere ? min(100, busyMilliseconds) : busyMilliseconds)
   }
 
   private func performAlone(_ group: [Transaction], _ ledger: inout SQLiteLedger) {

@@ -41,6 +41,28 @@ extension Connection {
     throw .foreignDatabase
   }
 
+  /// The version of the schema, of a connection that only reads.
+  ///
+  /// A log is read through an index in memory that is shared with whoever writes; where there is none, even a
+  /// reader makes one (sqlite.org/wal.html#readonly).
+  func schemaVersionToRead() throws(SQLiteOpenError) -> Int64 {
+    do throws(SQLiteOpenError) {
+      return try schemaVersion()
+    } catch {
+      guard case .cannotOpen(let detail) = error else { throw error }
+      throw .cannotOpen(
+        detail: detail
+          + "; reading it takes its `-shm` and `-wal` files, which only who may write its folder can make")
+    }
+  }
+
+  /// Refuses a schema that is not the one of this program.
+  func demandKnownSchema(found: Int64) throws(SQLiteOpenError) {
+    let known = SQLiteStorage.knownSchemaVersion
+    if found > known { throw .newerSchema(found: found, known: known) }
+    if found < known { throw .olderSchema(found: found, known: known) }
+  }
+
   /// Applies every step that is missing, each in a transaction of its own.
   ///
   /// Two processes may start at once: the write lock and a second look at the version under it decide who

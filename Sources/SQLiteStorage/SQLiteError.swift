@@ -11,6 +11,9 @@ package enum SQLiteOpenError: Error, Equatable, Sendable {
   case foreignDatabase
   /// A newer version of this program has been here; this one would not understand what it wrote.
   case newerSchema(found: Int64, known: Int64)
+  /// The database was opened to be read, and its schema has yet to be brought up to date; `found` is zero where
+  /// there is none.
+  case olderSchema(found: Int64, known: Int64)
   /// A migration was undone; the database is as it was.
   case migrationFailed(version: Int64, detail: String)
   /// Another process held the database for longer than the busy timeout.
@@ -26,6 +29,9 @@ struct SQLiteError: Error, Equatable {
 
   /// The code without its extension.
   var primaryCode: Int32 { code & 0xFF }
+
+  /// Whether another connection held a lock for too long.
+  var isBusy: Bool { primaryCode == SQLITE_BUSY }
 
   /// What it means to who asked for a transaction.
   ///

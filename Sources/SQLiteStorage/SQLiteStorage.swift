@@ -33,27 +33,39 @@ package struct SQLiteOptions: Sendable, Equatable {
   }
 }
 
+/// What a database is opened for.
+package enum SQLiteOpening: Sendable, Equatable {
+  /// To be worked with: the file is made where there is none, and its schema brought up to date.
+  case serve
+  /// To be read: nothing is made, migrated or switched to another mode. A schema that is not this program's is
+  /// refused, since a service of another version may be working with it.
+  case inspect
+}
+
 /// A database in one file, for one node; a second process, such as the command line, may open it as well.
 package final class SQLiteStorage: LedgerStorage {
   private let worker: BatchWorker<GroupCommit>
   private let counters: CommitCounters
   private let isStopped = Atomic(false)
 
-  /// Opens the file, makes it where there is none, and brings its schema up to date.
+  /// Opens the file; what that may change of it, `opening` says.
   ///
   /// - Parameter observe: Is told of each commit on the engine's own thread: how many transactions were in it and
   ///   how long it took from its beginning.
   package init(
-    path: String, options: SQLiteOptions = SQLiteOptions(),
+    path: String, opening: SQLiteOpening = .serve, options: SQLiteOptions = SQLiteOptions(),
     observe: (@Sendable (Int, Duration) -> Void)? = nil
   ) throws(SQLiteOpenError) {
-    try createPrivateFile(at: path)
-    let connection = try Connection(path: path, busyMilliseconds: options.busyMilliseconds)
-    _ = try connection.migrate()
-    try connection.prepareForService(pageLimit: options.pageLimit)
+    let connection =
+      switch opening {
+      case .serve: try openForService(path: path, options)
+      case .inspect: try openForReading(path: path, busyMilliseconds: options.busyMilliseconds)
+      }
     let counters = CommitCounters()
     self.counters = counters
-    let group = try GroupCommit(connection: connection, counters: counters, observe: observe)
+    let group = try GroupCommit(
+      connection: connection, busyMilliseconds: options.busyMilliseconds, counters: counters, observe: observe
+    )
     do throws(ThreadError) {
       worker = try BatchWorker(
         name: "sqlite", capacity: options.waitingLimit, batchLimit: options.groupLimit, tickMilliseconds: nil,
@@ -123,7 +135,23 @@ extension SQLiteStorage {
   /// The schema version of a file; zero where there is none or nothing is in it yet. Changes nothing.
   package static func schemaVersion(path: String) throws(SQLiteOpenError) -> Int64 {
     guard fileExists(at: path) else { return 0 }
-    return try Connection(path: path, busyMilliseconds: SQLiteOptions().busyMilliseconds).schemaVersion()
+    return try Connection(path: path, busyMilliseconds: SQLiteOptions().busyMilliseconds, isReadOnly: true)
+      .schemaVersionToRead()
+  }
+
+  /// Makes one small commit, the one that readiness makes as well, and nothing else: a schema that is not this
+  /// program's is refused.
+  package static func probeWrite(path: String) throws(SQLiteOpenError) {
+    let connection = try Connection(path: path, busyMilliseconds: SQLiteOptions().busyMilliseconds)
+    try connection.demandKnownSchema(found: try connection.schemaVersion())
+    do throws(SQLiteError) {
+      try connection.prepare(SQL.beginWriting).runPlainly()
+      try connection.prepare(KeySQL.touch).runPlainly()
+      try connection.prepare(SQL.commit).runPlainly()
+    } catch {
+      // The transaction that is left open ends with the connection.
+      throw error.openError
+    }
   }
 
   /// Does what opening does before service: makes the file and brings its schema up to date.
@@ -132,4 +160,18 @@ extension SQLiteStorage {
     let connection = try Connection(path: path, busyMilliseconds: SQLiteOptions().busyMilliseconds)
     return try connection.migrate()
   }
+}
+
+private func openForService(path: String, _ options: SQLiteOptions) throws(SQLiteOpenError) -> Connection {
+  try createPrivateFile(at: path)
+  let connection = try Connection(path: path, busyMilliseconds: options.busyMilliseconds)
+  _ = try connection.migrate()
+  try connection.prepareForService(pageLimit: options.pageLimit)
+  return connection
+}
+
+private func openForReading(path: String, busyMilliseconds: Int32) throws(SQLiteOpenError) -> Connection {
+  let connection = try Connection(path: path, busyMilliseconds: busyMilliseconds, isReadOnly: true)
+  try connection.demandKnownSchema(found: try connection.schemaVersionToRead())
+  return connection
 }

@@ -12,6 +12,8 @@ package struct IssuedSession: Sendable {
   /// Seconds.
   package let expiresIn: Int64
   package let isNewUser: Bool
+  /// Whether this is the answer of an earlier request again.
+  package let isRepeat: Bool
 }
 
 /// Why no session is given. Each case is one `reason` of an error answer.
@@ -70,6 +72,16 @@ package struct SignInRequest: Sendable {
     self.demandsChallenge = demandsChallenge
     self.link = link
     self.createsAccount = createsAccount
+  }
+}
+
+extension SignInRequest {
+  /// The same request, for somebody who is known or refused.
+  package var withoutNewAccount: SignInRequest {
+    SignInRequest(
+      identity: identity, profile: profile, name: name, device: device, tokenDigest: tokenDigest,
+      tokenIssuedAt: tokenIssuedAt, tokenExpiresAt: tokenExpiresAt, isTokenTooOld: isTokenTooOld,
+      rawNonce: rawNonce, demandsChallenge: demandsChallenge, link: link, createsAccount: false)
   }
 }
 
@@ -135,7 +147,10 @@ package final class SessionIssuer: Sendable {
       throw .storage(error)
     }
     switch outcome {
-    case .signedIn(let grant, let isNewUser): return try issue(grant, isNewUser: isNewUser, now: now)
+    case .signedIn(let grant, let isNewUser):
+      // A session of another id than the one that was offered was there before.
+      let isRepeat = grant.session.id != intent.newSession
+      return try issue(grant, isNewUser: isNewUser, isRepeat: isRepeat, now: now)
     case .objected(let objection): throw .objected(objection)
     case .credentialAlreadyUsed: throw .credentialAlreadyUsed
     case .accountDisabled: throw .accountDisabled
@@ -174,7 +189,8 @@ package final class SessionIssuer: Sendable {
       throw .storage(error)
     }
     switch outcome {
-    case .current(let grant, let remark): return (try issue(grant, isNewUser: false, now: now), remark)
+    case .current(let grant, let remark):
+      return (try issue(grant, isNewUser: false, isRepeat: false, now: now), remark)
     case .reused: throw .refreshTokenReused
     case .sessionOver(let end): throw .sessionOver(end)
     case .idle: throw .sessionIdle
@@ -193,7 +209,7 @@ package final class SessionIssuer: Sendable {
   }
 
   private func issue(
-    _ grant: SessionGrant, isNewUser: Bool, now: UnixTime
+    _ grant: SessionGrant, isNewUser: Bool, isRepeat: Bool, now: UnixTime
   ) throws(SessionRefusal) -> IssuedSession {
     let session = grant.session
     // A token does not outlive its session.
@@ -207,7 +223,7 @@ package final class SessionIssuer: Sendable {
     guard let idToken = try? keys.sign(payload) else { throw .cannotSign }
     return IssuedSession(
       account: grant.account, session: session, idToken: Secret(idToken), refreshToken: Secret(refreshToken),
-      expiresIn: expiresAt.since(now), isNewUser: isNewUser)
+      expiresIn: expiresAt.since(now), isNewUser: isNewUser, isRepeat: isRepeat)
   }
 }
 

@@ -24,7 +24,10 @@ package struct Settings: Sendable {
     /// `host:port`, an IPv6 address in brackets.
     package var text: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
     /// Whether this is every address of the machine, in any spelling of nothing but zeros.
-    package var isWildcard: Bool { host.utf8.allSatisfy { "0:.".utf8.contains($0) } }
+    package var isWildcard: Bool {
+      // `0` and the like are addresses to the system, too.
+      addressBytes(host)?.allSatisfy { $0 == 0 } ?? host.utf8.allSatisfy { "0x.".utf8.contains($0) }
+    }
   }
 
   package let listen: Listen

@@ -65,8 +65,25 @@ package func printedSettings(
   }
 }
 
-/// A URL without what stands between its user name and its host.
+/// What changed between two looks at the settings and needs a restart; a secret only when it came or went.
+package func settingsForRestart(_ before: [PrintedSetting], _ after: [PrintedSetting]) -> [String] {
+  let needsRestart = Set(allSettings.filter { !$0.isReloadable }.map(\.variable))
+  return zip(before, after).filter { $0.text != $1.text && needsRestart.contains($0.variable) }.map(
+    \.0.variable)
+}
+
+/// A URL without its passwords: behind the user name, and in the query.
 private func withoutPassword(_ text: String) -> String {
+  let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).map { String($0) }
+  guard parts.count == 2 else { return withoutUserPassword(text) }
+  let query = parts[1].split(separator: "&", omittingEmptySubsequences: false).map { pair in
+    let name = String(pair.prefix { $0 != "=" })
+    return lowercase(name).contains("pass") ? name + "=[redacted]" : String(pair)
+  }
+  return withoutUserPassword(parts[0]) + "?" + query.joined(separator: "&")
+}
+
+private func withoutUserPassword(_ text: String) -> String {
   guard let scheme = text.utf8.firstRange(of: "://".utf8),
     let at = text.utf8.lastIndex(of: UInt8(ascii: "@")), scheme.upperBound <= at,
     let colon = text.utf8[scheme.upperBound..<at].firstIndex(of: UInt8(ascii: ":"))

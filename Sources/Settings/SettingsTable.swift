@@ -8,6 +8,15 @@ package struct Setting: Sendable {
   package let isSecret: Bool
   package let meaning: String
 
+  /// Whether a running service takes over a new value (SIGHUP).
+  package var isReloadable: Bool {
+    [
+      "apple_client_ids", "apple_issuers", "apple_max_token_age", "api_keys", "allowed_origins",
+      "rate_signin",
+      "rate_refresh", "rate_signup", "trusted_proxies", "log_level",
+    ].contains(name)
+  }
+
   /// The name in the environment.
   package var variable: String { "BRAMLEY_" + uppercase(name) }
 }

@@ -73,11 +73,6 @@ package final class Log: Sendable {
   /// How many events were dropped since the start because the inbox was full.
   package var droppedLines: Int64 { lost.total }
 
-  /// Waits until everything reported before the call has been handed to the sink.
-  package func flush() async {
-    await writer.drained()
-  }
-
   /// Writes what waits and ends the thread; what is reported later is lost.
   package func stop() async {
     await writer.stop()
@@ -96,11 +91,6 @@ package final class Log: Sendable {
       end.finish()
     }
     for await _ in ends {}
-  }
-
-  /// Does what ``stop()`` does, blocking the calling thread: for a program's last steps.
-  package func stopBlocking() {
-    writer.stopBlocking()
   }
 
   private func report(_ level: Level, _ event: StaticString, _ fields: () -> [Field]) {

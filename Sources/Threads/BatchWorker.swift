@@ -60,36 +60,18 @@ package final class BatchWorker<Work: BatchWork & ~Copyable>: Sendable {
   /// The number of items that wait, without those of the batch being done.
   package var waiting: Int { inbox.read { $0.items.count } }
 
-  /// Waits until everything submitted before the call has been done, without blocking a thread.
-  package func drained() async {
-    await withCheckedContinuation { continuation in
-      let isDone = inbox.update { $0.isDone(orWakes: continuation) }
-      if isDone { continuation.resume() }
-    }
-  }
-
   /// Takes no more items, does those that wait, and ends the thread; may be called more than once.
   package func stop() async {
     inbox.update { $0.close() }
     await thread.ended()
   }
-
-  /// Does what ``stop()`` does, blocking the calling thread: for a program's last steps, never for a task.
-  package func stopBlocking() {
-    inbox.update { $0.close() }
-    thread.join()
-  }
 }
 
-/// What waits to be done, and who waits for it to be done.
+/// What waits to be done.
 private struct Inbox<Item: Sendable>: Sendable {
   let capacity: Int
   var items: [Item] = []
   var isOpen = true
-  /// Items accepted and items done since the start: everything is done when they are equal.
-  var accepted = 0
-  var done = 0
-  var waiters: [(until: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
   init(capacity: Int) {
     self.capacity = capacity
@@ -102,14 +84,7 @@ private struct Inbox<Item: Sendable>: Sendable {
   mutating func add(_ item: Item) -> Bool {
     guard isOpen, items.count < capacity else { return false }
     items.append(item)
-    accepted += 1
     return true
-  }
-
-  mutating func isDone(orWakes continuation: CheckedContinuation<Void, Never>) -> Bool {
-    if done == accepted { return true }
-    waiters.append((until: accepted, continuation: continuation))
-    return false
   }
 
   /// The next batch; nil while there is none and more may come.
@@ -121,15 +96,6 @@ private struct Inbox<Item: Sendable>: Sendable {
     }
     defer { items.removeFirst(limit) }
     return .some(Array(items.prefix(limit)))
-  }
-
-  /// Counts a batch as done and answers who waited for it.
-  mutating func finish(_ count: Int) -> [CheckedContinuation<Void, Never>] {
-    done += count
-    guard !waiters.isEmpty else { return [] }
-    let due = waiters.prefix { $0.until <= done }.map(\.continuation)
-    waiters.removeFirst(due.count)
-    return due
   }
 }
 
@@ -168,8 +134,6 @@ private func runBatches<Work: BatchWork & ~Copyable>(
       return
     case .some(.some(let items)):
       work.perform(items)
-      let due = inbox.update { $0.finish(items.count) }
-      for continuation in due { continuation.resume() }
     }
   }
 }

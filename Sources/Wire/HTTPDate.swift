@@ -2,7 +2,6 @@
 /// and for anything else.
 package func secondsOfHTTPDate(_ text: String) -> Int64? {
   let parts = text.split(separator: " ")
-  let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
   guard parts.count == 6, parts[5] == "GMT", let day = Int64(parts[1]), (1...31).contains(day),
     let month = months.firstIndex(of: String(parts[2])), let year = Int64(parts[3]),
     (1970...9999).contains(year)
@@ -23,3 +22,33 @@ private func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
   let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
   return 365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468
 }
+
+/// The HTTP date of a moment of 1970 to 9999, in the form that ``secondsOfHTTPDate(_:)`` reads; a moment outside
+/// becomes the nearest one inside.
+package func httpDate(ofSeconds seconds: Int64) -> String {
+  let moment = min(max(seconds, 0), 253_402_300_799)
+  let (day, rest) = moment.quotientAndRemainder(dividingBy: 86_400)
+  let (year, month, dayOfMonth) = civilDate(day)
+  // 1970-01-01 was a Thursday.
+  let weekday = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"][Int(day % 7)]
+  let clock = [rest / 3600, rest / 60 % 60, rest % 60].map { twoDigits($0) }.joined(separator: ":")
+  return "\(weekday), \(twoDigits(dayOfMonth)) \(months[Int(month) - 1]) \(year) \(clock) GMT"
+}
+
+private let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+
+/// The date that is so many days after 1970-01-01: the way back from ``days(_:_:_:)``, with eras of 400 years, after
+/// which the calendar repeats.
+private func civilDate(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+  let shifted = days + 719_468
+  let (era, dayOfEra) = shifted.quotientAndRemainder(dividingBy: 146_097)
+  let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+  let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+  let fromMarch = (5 * dayOfYear + 2) / 153
+  let month = fromMarch < 10 ? fromMarch + 3 : fromMarch - 9
+  return (
+    yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * fromMarch + 2) / 5 + 1
+  )
+}
+
+private func twoDigits(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }

@@ -99,12 +99,13 @@ private func serve(_ list: [String], _ apple: MockApple) async throws -> Int32 {
   else {
     throw ArgumentError(message: "--listen takes HOST:PORT")
   }
-  let endpoint = try KeyEndpoint(apple.keys)
+  let endpoint = try KeyEndpoint(apple.keys, clock: systemClock)
   let listener = try HTTPListener(
     ListenerConfiguration(
       host: String(address[..<colon]), port: port, threads: 1, connectionLimit: 4096, bodyLimit: 1 << 20,
-      connectionMemoryLimit: 32 * 1024, idleSeconds: 60, deadline: .seconds(30), maxRequestsInFlight: 1024,
-      tls: nil),
+      bodyMemoryLimit: 64 << 20, connectionMemoryLimit: 32 * 1024, idleSeconds: 60, headSeconds: 10,
+      deadline: .seconds(30),
+      maxRequestsInFlight: 1024, tls: nil),
     refusal: { _, _ in Response(status: 400, closesConnection: true) },
     respond: { request in
       // The name under which the caller reached it is the name that its links carry.

@@ -5,8 +5,8 @@ internal import Settings
 internal import Storage
 internal import Wire
 
-/// Runs a command's work on the database of the settings. A command is one more node: a service that runs
-/// meanwhile is not disturbed.
+/// Runs a command's work on the database of the settings, which is only read: a service that runs meanwhile, of
+/// another version too, is not disturbed.
 func withDatabase(
   _ arguments: Arguments, _ work: (Settings, SQLiteStorage) async throws(CommandFault) -> Int32
 ) async throws(CommandFault) -> Int32 {
@@ -17,7 +17,7 @@ func withDatabase(
   }
   let storage: SQLiteStorage
   do {
-    storage = try openDatabase(settings)
+    storage = try inspectDatabase(settings)
   } catch {
     throw CommandFault(status: error.exitStatus, message: error.sentence)
   }
@@ -37,6 +37,7 @@ func fromStorage<R>(_ ask: () async throws(StorageError) -> R) async throws(Comm
   do {
     return try await ask()
   } catch {
-    throw CommandFault(status: ExitStatus.unavailable, message: "the database does not answer: \(error)")
+    let fault = StartFault.storage(error)
+    throw CommandFault(status: fault.exitStatus, message: fault.sentence)
   }
 }

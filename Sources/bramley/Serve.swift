@@ -13,15 +13,20 @@ func serve(_ list: [String]) async throws(CommandFault) -> Int32 {
   do {
     log = try Log(threshold: settings.logLevel, capacity: 8192, clock: .system, sink: .standardOutput())
   } catch {
-    throw CommandFault(status: ExitStatus.unavailable, message: "no thread for the log: \(error)")
+    let fault = StartFault.threadsUnavailable
+    throw CommandFault(status: fault.exitStatus, message: fault.sentence)
   }
   do {
-    for warning in settings.warnings { log.warning("setting_doubtful", [.text("problem", warning)]) }
     let node = try await Node(settings, log: log)
     var fields: [Log.Field] = [.text("listen", node.address), .text("version", bramleyVersion)]
     if let address = node.adminAddress { fields.append(.text("adminListen", address)) }
     log.info("ready", fields)
-    for await signal in try nodeSignals() where signal == .reload { reload(node, arguments, log) }
+    // Behind it: who starts a service may take its first line for this one.
+    for warning in settings.warnings + [masterKeyFileWarning(settings)].compactMap(\.self) {
+      log.warning("setting_doubtful", [.text("problem", warning)])
+    }
+    let started = printed(arguments)
+    for await signal in try nodeSignals() where signal == .reload { reload(node, arguments, started, log) }
     log.info("stopping", [])
     await node.stop()
     log.info("stopped", [])
@@ -33,14 +38,22 @@ func serve(_ list: [String]) async throws(CommandFault) -> Int32 {
   }
 }
 
-/// Reads the settings again. With a fault in them nothing changes, and the log says what is wrong.
-private func reload(_ node: Node, _ arguments: Arguments, _ log: Log) {
+/// Reads the settings again. With a fault in them nothing changes, and the log says what is wrong; it also says what
+/// has changed since the start but needs a restart.
+private func reload(_ node: Node, _ arguments: Arguments, _ started: [PrintedSetting], _ log: Log) {
   do {
     node.reload(try loadSettings(arguments))
     log.info("reloaded", [])
+    for name in settingsForRestart(started, printed(arguments)) {
+      log.warning("restart_needed", [.text("setting", name)])
+    }
   } catch {
     log.error("reload_refused", [.text("problem", error.message)])
   }
+}
+
+private func printed(_ arguments: Arguments) -> [PrintedSetting] {
+  printedSettings(environment: processEnvironment(), file: arguments["config"], contents: readFile)
 }
 
 /// The settings of the environment and of `--config`; every fault is told, then the program ends with 78.

@@ -78,6 +78,6 @@ private func keySet(_ arguments: Arguments, _ settings: Settings?) async throws(
   do {
     return try await fetchAppleKeys(from: url)
   } catch {
-    throw CommandFault(status: ExitStatus.unavailable, message: "Apple's keys are not to be had: \(error)")
+    throw CommandFault(status: ExitStatus.unavailable, message: "\(url) gives no keys: \(error)")
   }
 }

@@ -1,4 +1,5 @@
 internal import Assembly
 internal import Glibc
 
-exit(runProgram { await runCommand(Array(CommandLine.arguments.dropFirst())) })
+let arguments = Array(CommandLine.arguments.dropFirst())
+exit(runProgram(waitsForSignals: arguments.first == "serve") { await runCommand(arguments) })

@@ -22,11 +22,27 @@ import Wire
     #expect(take(1, 900) == 20, "a clock that goes back gives nothing")
   }
 
-  @Test func `looking takes nothing`() {
+  @Test func `what is given back can be taken again, and never more than that`() {
     let limiter = RateLimiter(rate: Rate(count: 1, period: 60), places: 8, seed: 1)
-    for _ in 0..<5 { #expect(limiter.look([1], at: SteadyTime(milliseconds: 0)) == nil) }
-    #expect(limiter.take([1], at: SteadyTime(milliseconds: 0)) == nil)
-    #expect(limiter.look([1], at: SteadyTime(milliseconds: 0)) == 60)
+    let now = SteadyTime(milliseconds: 0)
+    limiter.giveBack([1], at: now)
+    for _ in 0..<5 {
+      #expect(limiter.take([1], at: now) == nil)
+      limiter.giveBack([1], at: now)
+    }
+    limiter.giveBack([1], at: now)
+    #expect(limiter.take([1], at: now) == nil)
+    #expect(limiter.take([1], at: now) == 60)
+  }
+
+  @Test func `every place of the table is used`() {
+    let limiter = RateLimiter(rate: Rate(count: 1, period: 3600), places: 4096, seed: 1)
+    let now = SteadyTime(milliseconds: 0)
+    // With half of the sets unused, a quarter of these would have been forgotten by the second time.
+    let keys = (0..<2000).map { [UInt8($0 >> 8), UInt8($0 & 255)] }
+    for key in keys { _ = limiter.take(key, at: now) }
+    let remembered = keys.filter { limiter.take($0, at: now) != nil }
+    #expect(remembered.count > 1900)
   }
 
   @Test func `a flood of keys empties nobody's bucket and refills no empty one for long`() {
@@ -83,7 +99,10 @@ import Wire
       (["127.0.0.0/8"], "2001:db8::1", "2001:db8::2", false),
       (["127.0.0.0/8"], "2001:db8::1", "2001:db8:0:1::1", true),
       (["127.0.0.0/8"], "unknown", "garbage", false),
-      (["127.0.0.0/8"], "192.0.2.1:80", "192.0.2.2:81", false),
+      (["127.0.0.0/8"], "192.0.2.1:80", "192.0.2.2:81", true),
+      (["127.0.0.0/8"], "192.0.2.1:80", "192.0.2.1:81", false),
+      (["127.0.0.0/8"], "[2001:db8::1]:80", "[2001:db8:0:1::1]:80", true),
+      (["127.0.0.0/8"], "192.0.2.1:80:1", "192.0.2.2:80:1", false),
     ] as [([String], String, String, Bool)])
   func `attack 29 attack 30 an address is counted by what a trusted proxy says, and by nothing else`(
     _ proxies: [String], _ one: String, _ other: String, _ areApart: Bool

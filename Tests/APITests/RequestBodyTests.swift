@@ -161,7 +161,7 @@ import Wire
         == "refresh_token_reused")
     #expect(
       try await form(bench, "grant_type=refresh_token&refresh_token=\(token)").reason == "session_revoked")
-    await bench.log.flush()
+    await bench.log.stop()
     #expect(bench.lines.all.contains("refresh_token_reused"))
     #expect(!bench.lines.all.contains(first))
   }

@@ -130,7 +130,7 @@ import Wire
       headers: ["X-Request-Id": "find-me", "traceparent": trace])
     #expect(response.status == 200)
     _ = try await bench.send("GET", "/secret-path?key=hunter2", headers: ["traceparent": "evil\""])
-    await bench.log.flush()
+    await bench.log.stop()
     let text = bench.lines.all
     #expect(text.contains(#""route":"sign_in""#))
     #expect(text.contains("find-me"))

@@ -106,7 +106,7 @@ private let signIn = "/v1/signInWithIdp"
     for member in members {
       let response = try await bench.signIn([name: "{\"\(member)\":\(value)}"])
       #expect(response.reason == "field_type")
-      #expect(response.field == member)
+      #expect(response.field == "\(name).\(member)")
     }
   }
 

@@ -96,7 +96,7 @@ private func verify(
 
   @Test(arguments: [
     "\"com.example.other\"", "\"com.example.ap\"", "\"com.example.app \"", "\"COM.EXAMPLE.APP\"", "\"*\"",
-    "\"\"", nil,
+    "\"\"", "[]", nil,
     "null", "[\"com.example.other\"]", "[\"com.example.app\",\"com.example.other\"]",
     "[\"com.example.app\",\"com.example.app\"]", "\"com.example.app,com.example.other\"",
   ])
@@ -105,7 +105,7 @@ private func verify(
   }
 
   @Test(arguments: [
-    "5", "true", "{}", "[]", "[5]", "[null]", "[\"com.example.app\",5]", "[[\"com.example.app\"]]",
+    "5", "true", "{}", "[5]", "[null]", "[\"com.example.app\",5]", "[[\"com.example.app\"]]",
   ])
   func `an audience that is no text is an invalid claim`(_ json: String) {
     #expect(throws: IdentityTokenRefusal.claimInvalid) { try verify("aud", json) }

@@ -24,7 +24,8 @@ private func realAudience() throws -> String {
     let explanation = try explain(at: 1_630_741_500, audience: realAudience(), nonce: nonce)
     #expect(!explanation.isValid)
     #expect(explanation.code == "nonce_claim_missing")
-    #expect(explanation.detail.hasPrefix("signature, issuer, audience and time are right"))
+    #expect(
+      explanation.detail == "signature, issuer, audience and time are right; the nonce claim is missing")
   }
 
   @Test func `the real token is expired today, and was from the future before`() throws {
@@ -54,6 +55,18 @@ private func realAudience() throws -> String {
     #expect(explanation.isValid == isValid)
     #expect(explanation.code == code)
     if nonce == nil { #expect(explanation.detail.contains("nonce not checked")) }
+  }
+
+  @Test(arguments: [nil, AppleClaims.rawNonce, "other"])
+  func `of a client that needs a challenge, that is told too`(_ nonce: String?) throws {
+    let rule = NonceRule(form: .sha256, demandsChallenge: true)
+    for (rules, isTold) in [(rules(clients: [AppleClaims.audience: rule]), true), (rules(), false)] {
+      let explanation = TokenExplanation(
+        of: TokenForge.apple.token(AppleClaims(issuedAt: now)),
+        keys: try KeySet(parsing: TokenForge.apple.keySet), rules: rules, rawNonce: nonce, now: now)
+      #expect(explanation.isValid == (nonce != "other"))
+      #expect(explanation.detail.contains("would also demand a nonce from /v1/nonces") == isTold)
+    }
   }
 
   @Test func `what is refused is refused as in a sign-in`() throws {

@@ -12,10 +12,7 @@ struct AppleOutageTests {
   }
 
   @Test func `K17 it starts without Apple, says so, and goes on once the keys have come`() async throws {
-    // A port that was just given out and is closed again: nobody listens there until the stand-in does.
-    let placeholder = try await MockAppleProgram.start()
-    try await placeholder.kill()
-    try await withStage(appleURL: placeholder.baseURL) { stage in
+    try await withMisbehavingApple("closed") { apple, stage in
       let service = try await stage.start()
       #expect(try await service.get("/livez").status == 200)
       let notReady = try await service.get("/readyz")
@@ -30,7 +27,7 @@ struct AppleOutageTests {
         is: .token("audience_not_allowed"))
       #expect(try await service.get("/.well-known/jwks.json").status == 200)
 
-      let apple = try await MockAppleProgram.start(listen: "127.0.0.1:\(placeholder.port)")
+      try await apple.behave("good")
       // The service tries again by itself; its log says when that worked.
       try await wait(for: "apple_keys_fetched", service)
       #expect(try await service.get("/readyz").status == 200)

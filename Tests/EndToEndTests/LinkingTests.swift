@@ -117,7 +117,7 @@ struct LinkingTests {
       try await stage.sql("DELETE FROM accounts")
       try expect(
         await service.trySignIn(Mint.credential(), bearer: account.idToken),
-        is: Refusal(401, "USER_NOT_FOUND"))
+        is: Refusal(400, "USER_NOT_FOUND"))
     }
   }
 

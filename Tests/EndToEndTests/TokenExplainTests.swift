@@ -65,6 +65,21 @@ struct TokenExplainTests {
     }
   }
 
+  @Test func `a nonce for a token without one is told as what it is`() async throws {
+    let finished = try await explain(audience + ["--now", "1630741500", "--nonce", "raw"], realToken)
+    #expect(try finished.json.text("detail")?.hasSuffix("; the nonce claim is missing") == true)
+  }
+
+  @Test func `a client that needs a challenge is told of it`() async throws {
+    try await withStage { stage in
+      let credential = try Mint.credential { $0.audience = Client.challenge }
+      let finished = try await stage.command(
+        "token", "explain", "--json", "--nonce", credential.rawNonce, credential.idToken)
+      #expect(finished.status == 0)
+      #expect(try finished.json.text("detail")?.contains("/v1/nonces") == true)
+    }
+  }
+
   @Test func `the token may come from standard input`() async throws {
     let finished = try await explain(
       audience + ["--now", "1630741500"], "-", input: "\n \(try realToken)\n\n")

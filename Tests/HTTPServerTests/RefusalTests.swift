@@ -79,6 +79,10 @@ import Testing
     target("star", Array("*".utf8)),
     target("no slash", Array("a".utf8)),
     target("space", Array("/a b".utf8)),
+    Case("two spaces before the target", "GET  /a HTTP/1.1\r\nHost: a\r\n\r\n"),
+    Case("two spaces after the target", "GET /a  HTTP/1.1\r\nHost: a\r\n\r\n"),
+    Case("a version that does not exist", "GET /a HTTP/1.2\r\nHost: a\r\n\r\n"),
+    Case("a version that does not exist either", "GET /a HTTP/1.9\r\nHost: a\r\n\r\n"),
     Case("method that is no token", "G(T / HTTP/1.1\r\nHost: a\r\n\r\n"),
   ]
 

@@ -87,6 +87,36 @@ import Testing
     }
   }
 
+  @Test(arguments: [(204, "hello"), (204, ""), (304, "")])
+  func `an answer without content says nothing of a length`(_ status: Int, _ body: String) async throws {
+    let text = try await withListener(respond: { _ in Response(status: status, body: Array(body.utf8)) }) {
+      let port = $0.port
+      return try await onThread {
+        let client = try RawConnection(port)
+        client.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        return client.readToEnd().lowercased()
+      }
+    }
+    #expect(text.hasPrefix("http/1.1 \(status) "))
+    #expect(text.hasSuffix("\r\n\r\n"))
+    #expect(answerCount(text.uppercased()) == 1)
+    #expect(!text.contains("content-length"))
+    #expect(!text.contains("transfer-encoding"))
+  }
+
+  @Test func `a 304 tells the length of what it does not send`() async throws {
+    let text = try await withListener(respond: { _ in Response(status: 304, body: Array("hello".utf8)) }) {
+      let port = $0.port
+      return try await onThread {
+        let client = try RawConnection(port)
+        client.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        return client.readToEnd()
+      }
+    }
+    #expect(text.contains("Content-Length: 5\r\n"))
+    #expect(text.hasSuffix("\r\n\r\n"))
+  }
+
   @Test(arguments: [204, 304])
   func `an answer without content has none, and the next is read right`(_ status: Int) async throws {
     try await withListener(respond: { request in

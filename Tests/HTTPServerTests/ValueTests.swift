@@ -31,6 +31,16 @@ import Testing
     #expect("\(peer)" == "[2001:db8:0:0:0:0:0:1f]:80")
   }
 
+  @Test(arguments: [
+    (wanted: 20_000, descriptors: UInt.max, affordable: 20_000), (20_000, 1 << 20, 20_000),
+    (20_000, 1024, 896), (500, 1024, 500), (500, 130, 16), (500, 0, 16), (4, 0, 4),
+  ])
+  func `connections leave descriptors to the rest of the program`(
+    _ wanted: Int, _ descriptors: UInt, _ affordable: Int
+  ) {
+    #expect(affordableConnections(wanted, descriptors: descriptors) == affordable)
+  }
+
   @Test(arguments: [0, 3, 5, 15, 17])
   func `an address has 4 bytes or 16`(_ count: Int) {
     #expect(PeerAddress(bytes: [UInt8](repeating: 1, count: count), port: 1) == nil)

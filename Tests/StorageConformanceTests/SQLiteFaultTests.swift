@@ -24,7 +24,8 @@ struct SQLiteFaultTests {
   init() throws { folder = try Folder() }
 
   @Test func `another process that writes delays and fails nobody`() async throws {
-    let storage = try SQLiteStorage(path: folder.database)
+    // However long it takes this process to be scheduled again.
+    let storage = try SQLiteStorage(path: folder.database, options: SQLiteOptions(busyMilliseconds: 100_000))
     let raw = try RawDatabase(folder.database)
     try raw.run("BEGIN IMMEDIATE")
     async let signedIn = Desk(storage: storage).arrive()

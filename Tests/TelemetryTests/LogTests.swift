@@ -12,7 +12,7 @@ struct LogTests {
     log.info(
       "ready",
       [.text("listen", "127.0.0.1:8080"), .number("workers", -2), .flag("tls", true), .flag("dev", false)])
-    await log.flush()
+    await log.stop()
     #expect(
       memory.text
         == #"{"time":"2026-11-30T02:51:02Z","level":"info","event":"ready","listen":"127.0.0.1:8080","#
@@ -56,7 +56,7 @@ struct LogTests {
     let memory = Memory()
     let log = try memory.log(at: 0)
     log.info("e", [.text("t", text)])
-    await log.flush()
+    await log.stop()
     let line = #"{"time":"1970-01-01T00:00:00Z","level":"info","event":"e","t":""# + written + "\"}\n"
     #expect(Array(memory.text.utf8) == Array(line.utf8))
     let read = try #require(try memory.objects().first?["t"] as? String)
@@ -67,7 +67,7 @@ struct LogTests {
     let memory = Memory()
     let log = try memory.log(at: 0)
     log.info("e", [.text("t", "\(Secret("hunter2"))")])
-    await log.flush()
+    await log.stop()
     #expect(try memory.objects().first?["t"] as? String == "[secret]")
   }
 
@@ -83,7 +83,7 @@ struct LogTests {
     reportAll()
     log.threshold = .debug
     reportAll()
-    await log.flush()
+    await log.stop()
     #expect(log.threshold == .debug)
     #expect(try memory.objects().map { $0["event"] as? String } == ["c", "d", "a", "b", "c", "d"])
     #expect(
@@ -134,13 +134,13 @@ struct LogTests {
     #expect(objects.last?["level"] as? String == "warning")
   }
 
-  @Test func `a stop writes the last line and what comes later is lost without harm`() throws {
+  @Test func `a stop writes the last line and what comes later is lost without harm`() async throws {
     let memory = Memory()
     let log = try memory.log(at: 0)
     log.info("last")
-    log.stopBlocking()
+    await log.stop()
     log.info("late")
-    log.stopBlocking()
+    await log.stop()
     #expect(try memory.objects().map { $0["event"] as? String } == ["last"])
   }
 
@@ -148,7 +148,7 @@ struct LogTests {
     let memory = Memory()
     let log = try memory.log(at: seconds)
     log.info("e")
-    await log.flush()
+    await log.stop()
     return try memory.objects().first?["time"] as? String
   }
 }

@@ -32,7 +32,7 @@ struct BatchWorkerTests {
     #expect((1...3).map { worker.submit($0) } == [true, true, false])
     #expect(worker.waiting == 2)
     gate.open()
-    await worker.drained()
+    while worker.waiting > 0 { await Task.yield() }
     #expect(worker.submit(4))
     await worker.stop()
     #expect(journal.items == [0, 1, 2, 4])
@@ -77,15 +77,6 @@ struct BatchWorkerTests {
     #expect(journal.finishes == 1)
   }
 
-  @Test func `a blocking stop has done everything when it returns`() throws {
-    let journal = Journal()
-    let worker = try journal.worker(capacity: 100)
-    for number in 0..<50 { #expect(worker.submit(number)) }
-    worker.stopBlocking()
-    #expect(journal.items == Array(0..<50))
-    #expect(journal.finishes == 1)
-  }
-
   @Test func `a worker that is dropped without a stop still does what was submitted`() async throws {
     let journal = Journal()
     var worker: BatchWorker<JournalWork>? = try journal.worker(capacity: 100)
@@ -93,18 +84,6 @@ struct BatchWorkerTests {
     worker = nil
     await journal.finished()
     #expect(journal.items == Array(0..<50))
-  }
-
-  @Test func `drained returns after everything submitted before it`() async throws {
-    let journal = Journal()
-    let worker = try journal.worker(capacity: 1000)
-    for round in 1...20 {
-      for number in 0..<20 { _ = worker.submit(number) }
-      await worker.drained()
-      #expect(journal.items.count == round * 20)
-    }
-    await worker.stop()
-    await worker.drained()
   }
 
   @Test func `an idle worker ticks with an empty batch`() async throws {

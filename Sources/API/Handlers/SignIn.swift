@@ -16,8 +16,8 @@ struct SignIn: Sendable {
 
   func respond(to call: Call) async throws(Failure) -> Response {
     do throws(Failure) {
-      let (response, isNewUser) = try await signIn(call)
-      metrics.countSignIn(isNewUser ? "new_account" : "returning")
+      let (response, outcome) = try await signIn(call)
+      metrics.countSignIn(outcome)
       return response
     } catch {
       if error.reason == .keyUnknown { metrics.unknownKeyIDs.add() }
@@ -26,7 +26,8 @@ struct SignIn: Sendable {
     }
   }
 
-  private func signIn(_ call: Call) async throws(Failure) -> (Response, isNewUser: Bool) {
+  /// - Returns: The answer, and what the sign-in is counted as.
+  private func signIn(_ call: Call) async throws(Failure) -> (Response, outcome: String) {
     let limits = call.policy.limits
     try limits.take(call.address, from: limits.signInsByAddress)
     let body = try SignInBody(call.request.jsonBody())
@@ -38,18 +39,26 @@ struct SignIn: Sendable {
       throw Failure(FailureReason(error))
     }
     try limits.take(Array(token.claims.subject.text.utf8), from: limits.signInsByAccount)
-    // Whether somebody is new only the transaction knows; it is told beforehand whether he may be.
-    let wait = limits.wait(of: call.address, in: limits.newAccountsByAddress)
-    let session: IssuedSession
+    let session = try await openSession(call, request(for: token, body, link))
+    let outcome = session.isRepeat ? "repeated" : session.isNewUser ? "new_account" : "returning"
+    return (.json(answer(session, body, token, rawUserInfo)), outcome)
+  }
+
+  /// Whether somebody is new only the transaction knows. It is told beforehand whether he may be, and what was
+  /// taken for a new account is put back when none was made.
+  private func openSession(_ call: Call, _ request: SignInRequest) async throws(Failure) -> IssuedSession {
+    let limits = call.policy.limits
+    let limiter = request.createsAccount ? limits.newAccountsByAddress : nil
+    let wait = limits.reserve(call.address, from: limiter)
     do {
-      session = try await issuer.signIn(
-        request(for: token, body, link, createsAccount: body.autoCreate && wait == nil))
+      let session = try await issuer.signIn(wait == nil ? request : request.withoutNewAccount)
+      if wait == nil, session.isRepeat || !session.isNewUser { limits.giveBack(call.address, to: limiter) }
+      return session
     } catch {
-      if let wait, body.autoCreate, error == .unknownIdentity { throw Failure(tooManyAttempts: wait) }
+      if let wait, error == .unknownIdentity { throw Failure(tooManyAttempts: wait) }
+      if wait == nil { limits.giveBack(call.address, to: limiter) }
       throw Failure(refusing: error)
     }
-    if session.isNewUser { try? limits.take(call.address, from: limits.newAccountsByAddress) }
-    return (.json(answer(session, body, token, rawUserInfo)), session.isNewUser)
   }
 
   private func verified(_ body: SignInBody, rules: IdentityTokenRules) async throws(Failure) -> (
@@ -80,14 +89,14 @@ struct SignIn: Sendable {
   }
 
   private func request(
-    for token: VerifiedIdentityToken, _ body: SignInBody, _ link: SessionTokenClaims?, createsAccount: Bool
+    for token: VerifiedIdentityToken, _ body: SignInBody, _ link: SessionTokenClaims?
   ) -> SignInRequest {
     SignInRequest(
       identity: ProviderIdentity(provider: appleProviderID, subject: token.claims.subject),
       profile: token.claims.profile, name: body.name, device: body.device, tokenDigest: token.digest,
       tokenIssuedAt: token.claims.issuedAt, tokenExpiresAt: token.claims.expiresAt,
       isTokenTooOld: token.isTooOld, rawNonce: body.rawNonce,
-      demandsChallenge: token.nonceRule.demandsChallenge, link: link, createsAccount: createsAccount)
+      demandsChallenge: token.nonceRule.demandsChallenge, link: link, createsAccount: body.autoCreate)
   }
 
   /// Firebase's names, and ours. Unknown values are left out.
@@ -139,12 +148,25 @@ private struct SignInBody {
     }
     self.idToken = idToken
     self.rawNonce = rawNonce
-    name = try body.field(object: "fullName").map { fields throws(Failure) in try personName(fields) }
-    device = try body.field(object: "device").map { fields throws(Failure) in try makeDevice(fields) }
+    name = try body.field(object: "fullName").map { fields throws(Failure) in
+      try inside("fullName") { () throws(Failure) in try personName(fields) }
+    }
+    device = try body.field(object: "device").map { fields throws(Failure) in
+      try inside("device") { () throws(Failure) in try makeDevice(fields) }
+    }
     autoCreate = try body.field(flag: "autoCreate") ?? true
     // Of the right type or refused, so that an app finds out before the day they are needed.
     _ = try body.field(text: "authorizationCode", atMost: Limits.codeBytes)
     _ = try body.field(text: "redirectUri", atMost: Limits.codeBytes)
+  }
+}
+
+/// Names the field of a failure by its path.
+private func inside<R>(_ object: String, _ read: () throws(Failure) -> R) throws(Failure) -> R {
+  do {
+    return try read()
+  } catch {
+    throw Failure(error.reason, field: error.field.map { "\(object).\($0)" })
   }
 }
 

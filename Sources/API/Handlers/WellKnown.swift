@@ -80,8 +80,9 @@ private struct Document: Sendable {
         return candidate == "*" || candidate.prefix { $0 != " " } == tag
       }
     }
+    // With the body also for 304: the listener sends its length and not it (RFC 9110 §8.6).
     var response = Response.json(
-      isKnown ? [] : body, status: isKnown ? 304 : 200,
+      body, status: isKnown ? 304 : 200,
       cacheControl: "public, max-age=\(Limits.keySetMaxAge)")
     response.headers.append("ETag", tag)
     return response
