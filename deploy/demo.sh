@@ -26,31 +26,9 @@ build=(swift build -c release --static-swift-stdlib)
 programs="$("${build[@]}" --show-bin-path)"
 export PATH="$programs:$PATH"
 
-folder="$(mktemp -d)"
-pids=()
-finish() {
-  for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
-  wait 2>/dev/null || true
-  rm -rf "$folder"
-}
-trap finish EXIT
+# shellcheck source=deploy/programs.sh
+source deploy/programs.sh
 trap 'exit 0' INT TERM
-
-# start NAME COMMAND…: runs a program in the background; its address goes to $address once it says it is ready.
-start() {
-  local log="$folder/$1.log"
-  shift
-  "$@" >"$log" 2>&1 &
-  pids+=($!)
-  for _ in $(seq 200); do
-    address="$(sed -n 's/.*"event":"ready".*"listen":"\([^"]*\)".*/\1/p' "$log" | head -n 1)"
-    [[ -z "$address" ]] || return 0
-    if ! kill -0 "${pids[-1]}" 2>/dev/null; then break; fi
-    sleep 0.05
-  done
-  cat "$log" >&2
-  exit 69
-}
 
 start apple bramley-mock-apple serve --listen 127.0.0.1:0
 apple="http://$address"
@@ -70,7 +48,7 @@ show() {
   pretty "$answer"
 }
 
-# keep COMMAND: prints a command that keeps something in a variable, runs it, and prints what it kept.
+# keep COMMAND NAME: prints a command that keeps something in the variable NAME, runs it, and prints what it kept.
 keep() {
   printf '\n$ %s\n' "$1"
   eval "$1"
