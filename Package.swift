@@ -73,7 +73,9 @@ let package = Package(
     module("Sessions", ["Wire", "Domain", "Crypto", "JOSE", "Storage"]),
     module(
       "SQLiteStorage", ["CSQLite", "Domain", "Storage", "Threads"],
-      resources: [.embedInCode("Migrations/V0001_initial.sql")]),
+      resources: [
+        .embedInCode("Migrations/V0001_initial.sql"), .embedInCode("Migrations/V0002_accounts.sql"),
+      ]),
 
     // Layer 5: the HTTP face, and what an operator may set.
     module(

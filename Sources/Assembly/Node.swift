@@ -50,7 +50,7 @@ package final class Node: Sendable {
     let publicURL = settings.publicURL ?? "\(scheme)://\(listener.address)"
     let issuer = SessionIssuer(
       rules: tokenRules(settings, issuer: settings.issuer ?? publicURL),
-      recentLoginWindow: settings.recentLoginWindow, storage: storage, ring: ring, keys: keys, clock: clock,
+      recentLoginWindow: settings.recentLoginWindow, linking: .off, storage: storage, ring: ring, keys: keys, clock: clock,
       entropy: entropy)
     metrics.watch(
       storage: storage, directory: directory, issuer: issuer, listener: listener, clock: clock, log: log)

@@ -61,6 +61,45 @@ package struct Profile: Sendable, Equatable {
     self.isPrivateEmail = isPrivateEmail
     self.realUserStatus = realUserStatus
   }
+
+  package static let empty = Profile(
+    email: nil, isEmailVerified: false, isPrivateEmail: false, realUserStatus: nil)
+
+  /// Whether mail to the address goes through a relay of the provider's: what the token says, and for an address
+  /// without a token the domain that Apple gives out. Such an address names an app's view of a person, nobody else's.
+  package var isRelayed: Bool {
+    isPrivateEmail || (email?.text.hasSuffix("@privaterelay.appleid.com") ?? false)
+  }
+}
+
+/// Where an account's address came from.
+package enum EmailOrigin: String, Sendable {
+  /// A provider's token.
+  case provider
+  /// An administrator, who vouches for what he says of it.
+  case administrator
+  /// Another system's export: what that called verified was never verified by us.
+  case imported
+}
+
+/// One identity of an account, and what its provider says of the person there.
+package struct LinkedIdentity: Sendable, Hashable {
+  package let identity: ProviderIdentity
+  package var email: String?
+  package var displayName: String?
+  package var photoURL: String?
+
+  package init(
+    _ identity: ProviderIdentity, email: String? = nil, displayName: String? = nil, photoURL: String? = nil
+  ) {
+    self.identity = identity
+    self.email = email
+    self.displayName = displayName
+    self.photoURL = photoURL
+  }
+
+  package var provider: String { identity.provider }
+  package var subject: Subject { identity.subject }
 }
 
 /// An account: a person as we know them.
@@ -69,34 +108,76 @@ package struct Account: Sendable, Equatable {
   package let createdAt: UnixTime
   package var lastSignInAt: UnixTime
   package var isDisabled: Bool
+  /// Made without anybody's identity, until one is linked.
+  package var isAnonymous: Bool
   package var profile: Profile
-  /// Nil rather than empty, so that a name can still be learnt.
+  package var emailOrigin: EmailOrigin
+  /// As the provider gave it. Nil rather than empty, so that a name can still be learnt.
   package var name: PersonName?
+  /// What the person, or an administrator, put in place of the provider's name.
+  package var chosenName: String?
+  package var photoURL: String?
+  /// Claims that an administrator adds to the account's session tokens: a JSON object.
+  package var customClaims: String?
+  /// When the account's sessions were last revoked. For who asks: the sessions themselves say that they are over.
+  package var validSince: UnixTime?
   /// Who the account is at providers; at most one subject of each.
-  package var identities: [ProviderIdentity]
+  package var identities: [LinkedIdentity]
 
   package init(
-    id: AccountID, createdAt: UnixTime, lastSignInAt: UnixTime, isDisabled: Bool, profile: Profile,
-    name: PersonName?, identities: [ProviderIdentity]
+    id: AccountID, createdAt: UnixTime, lastSignInAt: UnixTime, isDisabled: Bool, isAnonymous: Bool = false,
+    profile: Profile, emailOrigin: EmailOrigin = .provider, name: PersonName?, chosenName: String? = nil,
+    photoURL: String? = nil, customClaims: String? = nil, validSince: UnixTime? = nil,
+    identities: [LinkedIdentity]
   ) {
     self.id = id
     self.createdAt = createdAt
     self.lastSignInAt = lastSignInAt
     self.isDisabled = isDisabled
+    self.isAnonymous = isAnonymous
     self.profile = profile
+    self.emailOrigin = emailOrigin
     self.name = name.flatMap { $0.isEmpty ? nil : $0 }
+    self.chosenName = chosenName
+    self.photoURL = photoURL
+    self.customClaims = customClaims
+    self.validSince = validSince
     self.identities = identities
   }
 
+  package var displayName: String? { chosenName ?? name?.displayName }
+
+  /// The account's identity at a provider.
+  package func identity(at provider: String) -> LinkedIdentity? {
+    identities.first { $0.provider == provider }
+  }
+
   /// Takes over what a newer token says. Nothing is wiped by silence: a name stays as first given, an address
-  /// and a status stay until the provider names another.
+  /// and a status stay until the provider names another. An address that did not come from a provider stays
+  /// whatever a provider says, unless it is the very one that the provider has verified.
   package mutating func learn(_ news: Profile, name given: PersonName?, at now: UnixTime) {
     lastSignInAt = max(lastSignInAt, now)
+    let isTaken: Bool
+    if let email = news.email {
+      isTaken =
+        emailOrigin == .provider || profile.email == nil || (profile.email == email && news.isEmailVerified)
+    } else {
+      isTaken = false
+    }
+    if isTaken { emailOrigin = .provider }
     profile = Profile(
-      email: news.email ?? profile.email,
-      isEmailVerified: news.email == nil ? profile.isEmailVerified : news.isEmailVerified,
-      isPrivateEmail: news.email == nil ? profile.isPrivateEmail : news.isPrivateEmail,
+      email: isTaken ? news.email : profile.email,
+      isEmailVerified: isTaken ? news.isEmailVerified : profile.isEmailVerified,
+      isPrivateEmail: isTaken ? news.isPrivateEmail : profile.isPrivateEmail,
       realUserStatus: news.realUserStatus ?? profile.realUserStatus)
     if name == nil, let given, !given.isEmpty { name = given }
+  }
+
+  /// Whether an identity with this profile may join the account by its address alone: both verified by somebody
+  /// who may say so, and neither a relay address.
+  package func admits(_ news: Profile) -> Bool {
+    guard let email = news.email, email == profile.email else { return false }
+    return news.isEmailVerified && !news.isRelayed && profile.isEmailVerified && !profile.isRelayed
+      && emailOrigin != .imported && !isAnonymous
   }
 }

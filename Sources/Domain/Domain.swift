@@ -22,6 +22,8 @@ package enum Limits {
   package static let nameBytes = 400
   /// Bytes of the `name` claim of a session JWT.
   package static let nameClaimBytes = 128
+  /// Bytes of a session JWT's claims without custom ones: with header and RS256 signature, below 2 KiB.
+  package static let sessionPayloadBytes = 1190
   /// Bytes of one device fact.
   package static let deviceBytes = 128
   /// Bytes of an authorization code or a redirect URI.
@@ -32,6 +34,22 @@ package enum Limits {
   package static let slowTabSeconds: Int64 = 10
   /// Rotations in a row with a late repeat that mean two holders.
   package static let lateRepeatRotations = 3
+  /// Accounts of one address that are looked at.
+  package static let accountsOfOneEmail = 100
+  /// Bytes of a photo's address.
+  package static let urlBytes = 2048
+  /// Unicode scalars of the custom claims of one account, as Firebase counts them.
+  package static let customClaimsLength = 1000
+  /// Accounts of one page, one import or one batch of deletions.
+  package static let accountBatch = 1000
+  /// Accounts of one lookup.
+  package static let lookupBatch = 100
+  /// Seconds for which a pending credential is good.
+  package static let pendingSeconds: Int64 = 600
+  /// Seconds that a session cookie may live.
+  package static let cookieSeconds: ClosedRange<Int64> = 300...1_209_600
+  /// Seconds for which a custom token may be good (Firebase, "Create custom tokens").
+  package static let customTokenSeconds: Int64 = 3600
   /// Seconds for which verifiers may keep the key set.
   package static let keySetMaxAge: Int64 = 900
 }

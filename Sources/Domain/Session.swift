@@ -38,7 +38,9 @@ package struct Session: Sendable, Equatable {
   /// `auth_time` of its tokens.
   package let createdAt: UnixTime
   /// Nil rather than empty.
-  package let device: Device?
+  package private(set) var device: Device?
+  /// Claims of the custom token that opened the session, for all of its tokens: a JSON object.
+  package let customClaims: String?
   /// Counter of the refresh token that is current.
   package var counter: UInt32
   /// The master key that the current token was made with; repeats are made with the same.
@@ -49,12 +51,13 @@ package struct Session: Sendable, Equatable {
   package var lateRotations: Int
   /// Whether that has happened since the last rotation.
   package var isLateSinceRotation: Bool
-  package var end: SessionEnd?
-  package var endedAt: UnixTime?
+  package private(set) var end: SessionEnd?
+  package private(set) var endedAt: UnixTime?
 
   package init(
     id: SessionID, account: AccountID, provider: String, createdAt: UnixTime, device: Device?,
-    counter: UInt32 = 0, masterKey: MasterKeyID, rotatedAt: UnixTime, lateRotations: Int = 0,
+    customClaims: String? = nil, counter: UInt32 = 0, masterKey: MasterKeyID, rotatedAt: UnixTime,
+    lateRotations: Int = 0,
     isLateSinceRotation: Bool = false, end: SessionEnd? = nil, endedAt: UnixTime? = nil
   ) {
     self.id = id
@@ -62,6 +65,7 @@ package struct Session: Sendable, Equatable {
     self.provider = provider
     self.createdAt = createdAt
     self.device = device.flatMap { $0.isEmpty ? nil : $0 }
+    self.customClaims = customClaims
     self.counter = counter
     self.masterKey = masterKey
     self.rotatedAt = rotatedAt
@@ -69,5 +73,12 @@ package struct Session: Sendable, Equatable {
     self.isLateSinceRotation = isLateSinceRotation
     self.end = end
     self.endedAt = endedAt
+  }
+
+  /// The session is over. Nobody lists it any more, so what is known of the device goes.
+  package mutating func finish(as end: SessionEnd, at now: UnixTime) {
+    self.end = end
+    endedAt = now
+    device = nil
   }
 }

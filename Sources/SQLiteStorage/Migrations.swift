@@ -6,7 +6,10 @@ struct Migration: Sendable {
   let script: String
 
   /// All steps, from the first on and without a gap.
-  static let all = [Migration(version: 1, script: text(of: PackageResources.V0001_initial_sql))]
+  static let all = [
+    Migration(version: 1, script: text(of: PackageResources.V0001_initial_sql)),
+    Migration(version: 2, script: text(of: PackageResources.V0002_accounts_sql)),
+  ]
 }
 
 /// A resource of this program: what is no UTF-8 stops at the first statement that it breaks.

@@ -5,8 +5,10 @@ final class PreparedStatements {
   let connection: Connection
   let beginWriting, beginReading, commit, rollback: Statement
 
-  let accountByID, accountHoldingIdentity, accountsAfter: Statement
-  let insertAccount, updateAccount, insertIdentity: Statement
+  let accountByID, accountHoldingIdentity, accountsHoldingEmail, accountsAfter: Statement
+  let accountsAscending, accountsDescending, accountCount: Statement
+  let insertAccount, updateAccount, deleteAccount, deleteAnonymousAccount: Statement
+  let insertIdentity, updateIdentity, deleteIdentity: Statement
 
   let session, insertSession, updateLivingSession, updateEndedSession: Statement
   let endSessionsOfAccount, sessionsOfAccount, sessionCounts: Statement
@@ -29,9 +31,17 @@ final class PreparedStatements {
     accountByID = try connection.prepare(AccountSQL.accountByID)
     accountHoldingIdentity = try connection.prepare(AccountSQL.accountHoldingIdentity)
     accountsAfter = try connection.prepare(AccountSQL.accountsAfter)
+    accountsHoldingEmail = try connection.prepare(AccountSQL.accountsHoldingEmail)
+    accountsAscending = try connection.prepare(AccountSQL.accountsAscending)
+    accountsDescending = try connection.prepare(AccountSQL.accountsDescending)
+    accountCount = try connection.prepare(AccountSQL.accountCount)
     insertAccount = try connection.prepare(AccountSQL.insertAccount)
     updateAccount = try connection.prepare(AccountSQL.updateAccount)
+    deleteAccount = try connection.prepare(AccountSQL.deleteAccount)
+    deleteAnonymousAccount = try connection.prepare(AccountSQL.deleteAnonymousAccount)
     insertIdentity = try connection.prepare(AccountSQL.insertIdentity)
+    updateIdentity = try connection.prepare(AccountSQL.updateIdentity)
+    deleteIdentity = try connection.prepare(AccountSQL.deleteIdentity)
 
     session = try connection.prepare(SessionSQL.session)
     insertSession = try connection.prepare(SessionSQL.insertSession)

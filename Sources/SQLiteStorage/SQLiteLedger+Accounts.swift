@@ -38,6 +38,42 @@ extension SQLiteLedger {
       accounts: Array(rows.accounts.prefix(limit)), next: AccountCursor(position: rows.numbers[limit - 1]))
   }
 
+  package mutating func accounts(holding email: EmailAddress) throws(StorageError) -> [Account] {
+    var rows = AccountRows()
+    try statements.accountsHoldingEmail.each { slots in
+      slots.add(email.text)
+      slots.add(Int64(Limits.accountsOfOneEmail))
+    } _: { (row: inout Row) throws(StorageError) in
+      try rows.take(&row)
+    }
+    return rows.accounts
+  }
+
+  package mutating func accounts(
+    in order: AccountOrder, offset: Int, limit: Int
+  ) throws(StorageError) -> [Account] {
+    let bind: (inout Slots) -> Void = { slots in
+      slots.add(order.field.rawValue)
+      slots.add(Int64(limit))
+      slots.add(Int64(offset))
+    }
+    var rows = AccountRows()
+    let take: (inout Row) throws(StorageError) -> Void = { (row) throws(StorageError) in try rows.take(&row) }
+    if order.isDescending {
+      try statements.accountsDescending.each(bind, take)
+    } else {
+      try statements.accountsAscending.each(bind, take)
+    }
+    return rows.accounts
+  }
+
+  package mutating func accountCount() throws(StorageError) -> Int {
+    let count = try statements.accountCount.first { (row: inout Row) throws(StorageError) in
+      try row.number()
+    }
+    return try required(count.flatMap { Int(exactly: $0) })
+  }
+
   package mutating func insert(_ account: Account) throws(StorageError) {
     try statements.insertAccount.run { slots in
       slots.add(account.id.text)
@@ -54,11 +90,26 @@ extension SQLiteLedger {
     guard touched == 1 else { throw .corrupt }
   }
 
+  package mutating func delete(_ account: AccountID) throws(StorageError) {
+    guard try statements.deleteAccount.run({ $0.add(account.text) }) == 1 else { throw .corrupt }
+  }
+
   package mutating func insert(
-    _ identity: ProviderIdentity, of account: AccountID
+    _ identity: LinkedIdentity, of account: AccountID
   ) throws(StorageError) {
     let touched = try statements.insertIdentity.run { slots in
       slots.add(account.text)
+      slots.add(identity)
+    }
+    guard touched == 1 else { throw .corrupt }
+  }
+
+  package mutating func update(_ identity: LinkedIdentity) throws(StorageError) {
+    guard try statements.updateIdentity.run({ $0.add(identity) }) == 1 else { throw .corrupt }
+  }
+
+  package mutating func delete(_ identity: ProviderIdentity) throws(StorageError) {
+    let touched = try statements.deleteIdentity.run { slots in
       slots.add(identity.provider)
       slots.add(identity.subject.text)
     }
@@ -71,16 +122,31 @@ extension Slots {
   fileprivate mutating func addChanging(_ account: Account) {
     add(account.lastSignInAt)
     add(account.isDisabled)
+    add(account.isAnonymous)
     add(account.profile.email?.text)
     add(account.profile.isEmailVerified)
     add(account.profile.isPrivateEmail)
     add(account.profile.realUserStatus?.rawValue)
+    add(account.emailOrigin.rawValue)
     add(account.name?.givenName)
     add(account.name?.familyName)
     add(account.name?.middleName)
     add(account.name?.namePrefix)
     add(account.name?.nameSuffix)
     add(account.name?.nickname)
+    add(account.chosenName)
+    add(account.photoURL)
+    add(account.customClaims)
+    add(account.validSince)
+  }
+
+  /// An identity, in the order in which its statements name it.
+  fileprivate mutating func add(_ identity: LinkedIdentity) {
+    add(identity.provider)
+    add(identity.subject.text)
+    add(identity.email)
+    add(identity.displayName)
+    add(identity.photoURL)
   }
 }
 
@@ -98,7 +164,10 @@ private struct AccountRows {
     }
     guard let provider = try row.optionalText() else { return }
     let identity = ProviderIdentity(provider: provider, subject: try row.identifier())
-    accounts[accounts.count - 1].identities.append(identity)
+    accounts[accounts.count - 1].identities.append(
+      LinkedIdentity(
+        identity, email: try row.optionalText(), displayName: try row.optionalText(),
+        photoURL: try row.optionalText()))
   }
 }
 
@@ -106,7 +175,10 @@ extension Row {
   fileprivate mutating func account() throws(StorageError) -> Account {
     Account(
       id: try identifier(), createdAt: try time(), lastSignInAt: try time(), isDisabled: try flag(),
-      profile: try profile(), name: try name(), identities: [])
+      isAnonymous: try flag(), profile: try profile(),
+      emailOrigin: try required(EmailOrigin(rawValue: text())),
+      name: try name(), chosenName: try optionalText(), photoURL: try optionalText(),
+      customClaims: try optionalText(), validSince: try optionalTime(), identities: [])
   }
 
   private mutating func profile() throws(StorageError) -> Profile {

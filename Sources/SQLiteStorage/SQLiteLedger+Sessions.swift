@@ -20,6 +20,7 @@ extension SQLiteLedger {
       slots.add(session.device?.model)
       slots.add(session.device?.os)
       slots.add(session.device?.appVersion)
+      slots.add(session.customClaims)
       slots.addProgress(of: session)
       slots.add(session.end?.rawValue)
       slots.add(session.endedAt)
@@ -46,10 +47,11 @@ extension SQLiteLedger {
   }
 
   package mutating func endSessions(
-    of account: AccountID, as end: SessionEnd, at now: UnixTime
+    of account: AccountID, openedUpTo limit: UnixTime, as end: SessionEnd, at now: UnixTime
   ) throws(StorageError) {
     try statements.endSessionsOfAccount.run { slots in
       slots.add(account.text)
+      slots.add(limit)
       slots.add(end.rawValue)
       slots.add(now)
     }
@@ -89,7 +91,8 @@ extension Row {
   fileprivate mutating func session() throws(StorageError) -> Session {
     Session(
       id: try sessionID(), account: try identifier(), provider: try text(), createdAt: try time(),
-      device: try device(), counter: try required(UInt32(exactly: number())), masterKey: try masterKey(),
+      device: try device(), customClaims: try optionalText(),
+      counter: try required(UInt32(exactly: number())), masterKey: try masterKey(),
       rotatedAt: try time(), lateRotations: try required(Int(exactly: number())),
       isLateSinceRotation: try flag(),
       end: try optionalText().map { (text) throws(StorageError) in try required(SessionEnd(rawValue: text)) },

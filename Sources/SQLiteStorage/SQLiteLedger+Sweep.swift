@@ -44,6 +44,9 @@ extension SQLiteLedger {
     for id in walk.found {
       try statements.deleteSession.run { slots in slots.add(id) }
     }
+    for account in walk.accounts {
+      try statements.deleteAnonymousAccount.run { slots in slots.add(account) }
+    }
     return walk.found.count
   }
 
@@ -60,7 +63,11 @@ extension SQLiteLedger {
       let id = try row.bytes()
       walk.last = id
       walk.budget -= 1
-      if try row.time() < rules.sessionsBefore { walk.found.append(id) }
+      let account = try row.text()
+      if try row.time() < rules.sessionsBefore {
+        walk.found.append(id)
+        walk.accounts.insert(account)
+      }
       walk.isOver = walk.budget == 0 || walk.found.count == rules.limit
     }
   }
@@ -77,6 +84,8 @@ private struct SessionWalk {
   var budget: Int64
   var last: [UInt8]?
   var found: [[UInt8]] = []
+  /// Whose those were.
+  var accounts: Set<String> = []
   /// All were looked at that may be, or all found that may go.
   var isOver = false
 

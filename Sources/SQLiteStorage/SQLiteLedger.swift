@@ -19,7 +19,7 @@ extension SQLiteLedger {
     } _: { (row: inout Row) throws(StorageError) in
       SpentCredential(
         key: key, expiresAt: try row.time(), usedAt: try row.time(), session: try row.sessionID(),
-        isNewUser: try row.flag(), linkTarget: try row.optionalIdentifier())
+        isNewUser: try row.flag(), linkTarget: try row.optionalIdentifier(), isFinal: try row.flag())
     }
   }
 
@@ -32,6 +32,7 @@ extension SQLiteLedger {
       slots.add(spent.session.bytes)
       slots.add(spent.isNewUser)
       slots.add(spent.linkTarget?.text)
+      slots.add(spent.isFinal)
     }
   }
 }

@@ -40,61 +40,117 @@ enum Pragma {
 /// `accounts` and `identities`.
 enum AccountSQL {
   static let accountByID: StaticString = """
-    SELECT a.number, a.id, a.created_at, a.last_sign_in_at, a.is_disabled, a.email, a.is_email_verified,
-      a.is_private_email, a.real_user_status, a.given_name, a.family_name, a.middle_name, a.name_prefix,
-      a.name_suffix, a.nickname, i.provider, i.subject
+    SELECT a.number, a.id, a.created_at, a.last_sign_in_at, a.is_disabled, a.is_anonymous, a.email,
+      a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
+      a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
+      a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url
     FROM accounts AS a LEFT JOIN identities AS i ON i.account = a.number
     WHERE a.id = ?1 ORDER BY i.provider
     """
 
   static let accountHoldingIdentity: StaticString = """
-    SELECT a.number, a.id, a.created_at, a.last_sign_in_at, a.is_disabled, a.email, a.is_email_verified,
-      a.is_private_email, a.real_user_status, a.given_name, a.family_name, a.middle_name, a.name_prefix,
-      a.name_suffix, a.nickname, i.provider, i.subject
+    SELECT a.number, a.id, a.created_at, a.last_sign_in_at, a.is_disabled, a.is_anonymous, a.email,
+      a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
+      a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
+      a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url
     FROM identities AS held JOIN accounts AS a ON a.number = held.account
       JOIN identities AS i ON i.account = a.number
     WHERE held.provider = ?1 AND held.subject = ?2 ORDER BY i.provider
     """
 
   static let accountsAfter: StaticString = """
-    SELECT a.number, a.id, a.created_at, a.last_sign_in_at, a.is_disabled, a.email, a.is_email_verified,
-      a.is_private_email, a.real_user_status, a.given_name, a.family_name, a.middle_name, a.name_prefix,
-      a.name_suffix, a.nickname, i.provider, i.subject
+    SELECT a.number, a.id, a.created_at, a.last_sign_in_at, a.is_disabled, a.is_anonymous, a.email,
+      a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
+      a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
+      a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url
     FROM (SELECT * FROM accounts WHERE number > ?1 ORDER BY number LIMIT ?2) AS a
       LEFT JOIN identities AS i ON i.account = a.number
     ORDER BY a.number, i.provider
     """
 
+  static let accountsHoldingEmail: StaticString = """
+    SELECT a.number, a.id, a.created_at, a.last_sign_in_at, a.is_disabled, a.is_anonymous, a.email,
+      a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
+      a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
+      a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url
+    FROM (SELECT * FROM accounts WHERE email = ?1 ORDER BY number LIMIT ?2) AS a
+      LEFT JOIN identities AS i ON i.account = a.number
+    ORDER BY a.number, i.provider
+    """
+
+  // One statement for all fields: it walks the table whatever the order, and only administrators ask.
+  static let accountsAscending: StaticString = """
+    SELECT a.number, a.id, a.created_at, a.last_sign_in_at, a.is_disabled, a.is_anonymous, a.email,
+      a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
+      a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
+      a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url
+    FROM (SELECT accounts.*, row_number() OVER (ORDER BY CASE ?1 WHEN 0 THEN id WHEN 1 THEN email
+        WHEN 2 THEN coalesce(chosen_name, given_name) WHEN 3 THEN created_at ELSE last_sign_in_at END, number)
+        AS place FROM accounts ORDER BY place LIMIT ?2 OFFSET ?3) AS a
+      LEFT JOIN identities AS i ON i.account = a.number
+    ORDER BY a.place, i.provider
+    """
+
+  static let accountsDescending: StaticString = """
+    SELECT a.number, a.id, a.created_at, a.last_sign_in_at, a.is_disabled, a.is_anonymous, a.email,
+      a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
+      a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
+      a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url
+    FROM (SELECT accounts.*, row_number() OVER (ORDER BY CASE ?1 WHEN 0 THEN id WHEN 1 THEN email
+        WHEN 2 THEN coalesce(chosen_name, given_name) WHEN 3 THEN created_at ELSE last_sign_in_at END DESC, number)
+        AS place FROM accounts ORDER BY place LIMIT ?2 OFFSET ?3) AS a
+      LEFT JOIN identities AS i ON i.account = a.number
+    ORDER BY a.place, i.provider
+    """
+
+  static let accountCount: StaticString = "SELECT count(*) FROM accounts"
+
   static let insertAccount: StaticString = """
-    INSERT INTO accounts (id, created_at, last_sign_in_at, is_disabled, email, is_email_verified,
-      is_private_email, real_user_status, given_name, family_name, middle_name, name_prefix, name_suffix, nickname)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+    INSERT INTO accounts (id, created_at, last_sign_in_at, is_disabled, is_anonymous, email, is_email_verified,
+      is_private_email, real_user_status, email_origin, given_name, family_name, middle_name, name_prefix,
+      name_suffix, nickname, chosen_name, photo_url, custom_claims, valid_since)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)
     """
 
   static let updateAccount: StaticString = """
-    UPDATE accounts SET last_sign_in_at = ?2, is_disabled = ?3, email = ?4, is_email_verified = ?5,
-      is_private_email = ?6, real_user_status = ?7, given_name = ?8, family_name = ?9, middle_name = ?10,
-      name_prefix = ?11, name_suffix = ?12, nickname = ?13
+    UPDATE accounts SET last_sign_in_at = ?2, is_disabled = ?3, is_anonymous = ?4, email = ?5,
+      is_email_verified = ?6, is_private_email = ?7, real_user_status = ?8, email_origin = ?9, given_name = ?10,
+      family_name = ?11, middle_name = ?12, name_prefix = ?13, name_suffix = ?14, nickname = ?15,
+      chosen_name = ?16, photo_url = ?17, custom_claims = ?18, valid_since = ?19
     WHERE id = ?1
     """
 
-  static let insertIdentity: StaticString = """
-    INSERT INTO identities (account, provider, subject) SELECT number, ?2, ?3 FROM accounts WHERE id = ?1
+  static let deleteAccount: StaticString = "DELETE FROM accounts WHERE id = ?1"
+
+  static let deleteAnonymousAccount: StaticString = """
+    DELETE FROM accounts WHERE id = ?1 AND is_anonymous = 1
+      AND NOT EXISTS (SELECT 1 FROM sessions WHERE account = ?1 AND ended_at IS NULL)
     """
+
+  static let insertIdentity: StaticString = """
+    INSERT INTO identities (account, provider, subject, email, display_name, photo_url)
+    SELECT number, ?2, ?3, ?4, ?5, ?6 FROM accounts WHERE id = ?1
+    """
+
+  static let updateIdentity: StaticString = """
+    UPDATE identities SET email = ?3, display_name = ?4, photo_url = ?5 WHERE provider = ?1 AND subject = ?2
+    """
+
+  static let deleteIdentity: StaticString = "DELETE FROM identities WHERE provider = ?1 AND subject = ?2"
 }
 
 /// `sessions`.
 enum SessionSQL {
   static let session: StaticString = """
-    SELECT id, account, provider, created_at, device_name, device_model, device_os, app_version, counter,
-      master_key, rotated_at, late_rotations, is_late, ended_as, ended_at
+    SELECT id, account, provider, created_at, device_name, device_model, device_os, app_version, custom_claims,
+      counter, master_key, rotated_at, late_rotations, is_late, ended_as, ended_at
     FROM sessions WHERE id = ?1
     """
 
   static let insertSession: StaticString = """
     INSERT INTO sessions (id, account, provider, created_at, device_name, device_model, device_os, app_version,
-      counter, master_key, rotated_at, late_rotations, is_late, ended_as, ended_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
+      custom_claims, counter, master_key, rotated_at, late_rotations, is_late, ended_as, ended_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
     """
 
   // A refresh: no column of it is in an index, so this touches one page.
@@ -105,17 +161,19 @@ enum SessionSQL {
 
   static let updateEndedSession: StaticString = """
     UPDATE sessions SET counter = ?2, master_key = ?3, rotated_at = ?4, late_rotations = ?5, is_late = ?6,
-      ended_as = ?7, ended_at = ?8
+      ended_as = ?7, ended_at = ?8, device_name = NULL, device_model = NULL, device_os = NULL, app_version = NULL
     WHERE id = ?1
     """
 
   static let endSessionsOfAccount: StaticString = """
-    UPDATE sessions SET ended_as = ?2, ended_at = ?3 WHERE account = ?1 AND ended_at IS NULL
+    UPDATE sessions SET ended_as = ?3, ended_at = ?4, device_name = NULL, device_model = NULL, device_os = NULL,
+      app_version = NULL
+    WHERE account = ?1 AND ended_at IS NULL AND created_at <= ?2
     """
 
   static let sessionsOfAccount: StaticString = """
-    SELECT id, account, provider, created_at, device_name, device_model, device_os, app_version, counter,
-      master_key, rotated_at, late_rotations, is_late, ended_as, ended_at
+    SELECT id, account, provider, created_at, device_name, device_model, device_os, app_version, custom_claims,
+      counter, master_key, rotated_at, late_rotations, is_late, ended_as, ended_at
     FROM sessions WHERE account = ?1 AND ended_at IS NULL ORDER BY created_at DESC, id DESC
     """
 
@@ -124,7 +182,7 @@ enum SessionSQL {
     """
 
   static let sessionAgesBetween: StaticString = """
-    SELECT id, coalesce(ended_at, rotated_at) FROM sessions WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT ?3
+    SELECT id, account, coalesce(ended_at, rotated_at) FROM sessions WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT ?3
     """
 
   static let deleteSession: StaticString = "DELETE FROM sessions WHERE id = ?1"
@@ -133,13 +191,14 @@ enum SessionSQL {
 /// `spent_credentials`.
 enum CredentialSQL {
   static let spentCredential: StaticString = """
-    SELECT expires_at, used_at, session, is_new_user, link_target FROM spent_credentials
+    SELECT expires_at, used_at, session, is_new_user, link_target, is_final FROM spent_credentials
     WHERE stamp = ?1 AND digest = ?2
     """
 
   static let insertSpentCredential: StaticString = """
-    INSERT INTO spent_credentials (stamp, digest, expires_at, used_at, session, is_new_user, link_target)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+    INSERT INTO spent_credentials (stamp, digest, expires_at, used_at, session, is_new_user, link_target,
+      is_final)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
     """
 
   static let credentialExpiriesBefore: StaticString = """

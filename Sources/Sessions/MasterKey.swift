@@ -13,6 +13,8 @@ package struct MasterKey: Sendable {
   let challenge: MACKey
   /// Seals signing keys.
   let seal: SealingKey
+  /// Seals credentials that wait for another try.
+  let pending: SealingKey
 
   /// - Parameter bytes: Exactly 32 bytes.
   package init(_ bytes: Secret<[UInt8]>) throws(CryptoError) {
@@ -23,6 +25,7 @@ package struct MasterKey: Sendable {
     refresh = MACKey(try deriveKey(from: bytes, purpose: "bramley refresh token v1"))
     challenge = MACKey(try deriveKey(from: bytes, purpose: "bramley nonce challenge v1"))
     seal = SealingKey(try deriveKey(from: bytes, purpose: "bramley signing key seal v1"))
+    pending = SealingKey(try deriveKey(from: bytes, purpose: "bramley pending credential v1"))
   }
 }
 

@@ -32,9 +32,11 @@ package enum SessionRefusal: Error, Equatable, Sendable {
   case unknownIdentity
   case identityAlreadyLinked
   case accountHasOtherIdentity
-  case linkingAccountNotFound
-  case linkingSessionOver(SessionEnd?)
-  case loginTooOld
+  /// Nobody has the identity, but an account that it may not join holds its address.
+  case emailHeld(Account)
+  /// The bearer is refused.
+  case bearer(BearerRefusal)
+  case pendingTokenInvalid
   case storage(StorageError)
   case cannotSign
 }
@@ -42,6 +44,8 @@ package enum SessionRefusal: Error, Equatable, Sendable {
 /// A person whose identity was verified, asking for a session.
 package struct SignInRequest: Sendable {
   package let identity: ProviderIdentity
+  /// The client that the person signed in to.
+  package let audience: ClientID
   package let profile: Profile
   package let name: PersonName?
   package let device: Device?
@@ -53,14 +57,15 @@ package struct SignInRequest: Sendable {
   package let rawNonce: String
   package let demandsChallenge: Bool
   package let link: SessionTokenClaims?
-  package let createsAccount: Bool
 
   package init(
-    identity: ProviderIdentity, profile: Profile, name: PersonName?, device: Device?, tokenDigest: [UInt8],
-    tokenIssuedAt: UnixTime, tokenExpiresAt: UnixTime, isTokenTooOld: Bool, rawNonce: String,
-    demandsChallenge: Bool, link: SessionTokenClaims?, createsAccount: Bool
+    identity: ProviderIdentity, audience: ClientID, profile: Profile, name: PersonName?, device: Device?,
+    tokenDigest: [UInt8], tokenIssuedAt: UnixTime, tokenExpiresAt: UnixTime, isTokenTooOld: Bool,
+    rawNonce: String,
+    demandsChallenge: Bool, link: SessionTokenClaims?
   ) {
     self.identity = identity
+    self.audience = audience
     self.profile = profile
     self.name = name
     self.device = device
@@ -71,17 +76,19 @@ package struct SignInRequest: Sendable {
     self.rawNonce = rawNonce
     self.demandsChallenge = demandsChallenge
     self.link = link
-    self.createsAccount = createsAccount
   }
 }
 
-extension SignInRequest {
-  /// The same request, for somebody who is known or refused.
-  package var withoutNewAccount: SignInRequest {
-    SignInRequest(
-      identity: identity, profile: profile, name: name, device: device, tokenDigest: tokenDigest,
-      tokenIssuedAt: tokenIssuedAt, tokenExpiresAt: tokenExpiresAt, isTokenTooOld: isTokenTooOld,
-      rawNonce: rawNonce, demandsChallenge: demandsChallenge, link: link, createsAccount: false)
+/// A credential that comes back as a pending one, asking for a session.
+package struct PendingSignInRequest: Sendable {
+  package let pending: PendingCredential
+  package let device: Device?
+  package let link: SessionTokenClaims?
+
+  package init(pending: PendingCredential, device: Device?, link: SessionTokenClaims?) {
+    self.pending = pending
+    self.device = device
+    self.link = link
   }
 }
 
@@ -90,18 +97,21 @@ package final class SessionIssuer: Sendable {
   package let rules: SessionTokenRules
   /// Seconds since a sign-in in which an account may be changed.
   private let recentLoginWindow: Int64
-  private let storage: any Storage
-  private let ring: MasterKeyRing
-  private let clock: WallClock
-  private let entropy: Entropy
+  private let linking: AccountLinking
+  let storage: any Storage
+  let ring: MasterKeyRing
+  let clock: WallClock
+  let entropy: Entropy
   private let currentKeys: Mutex<SigningKeys>
 
   package init(
-    rules: SessionTokenRules, recentLoginWindow: Int64, storage: any Storage, ring: MasterKeyRing,
+    rules: SessionTokenRules, recentLoginWindow: Int64, linking: AccountLinking, storage: any Storage,
+    ring: MasterKeyRing,
     keys: SigningKeys, clock: WallClock, entropy: Entropy
   ) {
     self.rules = rules
     self.recentLoginWindow = recentLoginWindow
+    self.linking = linking
     self.storage = storage
     self.ring = ring
     self.clock = clock
@@ -123,43 +133,77 @@ package final class SessionIssuer: Sendable {
   }
 
   /// Signs a person in, links an identity, or repeats the answer of the same request.
-  package func signIn(_ request: SignInRequest) async throws(SessionRefusal) -> IssuedSession {
+  ///
+  /// - Parameter createsAccount: Whether an unknown person gets an account.
+  package func signIn(
+    _ request: SignInRequest, createsAccount: Bool
+  ) async throws(SessionRefusal) -> IssuedSession {
     let now = clock.now()
     let challenge = ring.challenge(from: request.rawNonce)
-    let intent = SignInIntent(
-      identity: request.identity, profile: request.profile, name: request.name, device: request.device,
-      credential: CredentialKey(stamp: request.tokenIssuedAt, digest: request.tokenDigest),
-      credentialExpiresAt: request.tokenExpiresAt + rules.leeway,
-      challenge: challenge.map { CredentialKey(stamp: $0.expiresAt, digest: $0.digest) },
-      objection: objection(to: request, challenge: challenge, now: now),
-      link: request.link.map { link in
-        SignInIntent.Link(
-          account: link.account, session: link.session,
-          isRecentLogin: now.since(link.authenticatedAt) <= recentLoginWindow)
-      },
-      createsAccount: request.createsAccount, newAccount: AccountID(from: entropy),
-      newSession: SessionID(at: now, from: entropy), masterKey: ring.current.id,
-      retryWindow: rules.limits.signInRetryWindow, now: now)
-    let outcome: SignInOutcome
-    do throws(StorageError) {
-      outcome = try await storage.signIn(intent)
+    return try await signIn(
+      SignInIntent(
+        identity: request.identity, profile: request.profile, name: request.name, device: request.device,
+        credential: request.credential, credentialExpiresAt: request.tokenExpiresAt + rules.leeway,
+        challenge: challenge?.credential, objection: objection(to: request, challenge: challenge, now: now),
+        link: request.link.map { bearer($0, at: now) }, linking: linking, isPending: false,
+        createsAccount: createsAccount, newAccount: AccountID(from: entropy),
+        newSession: SessionID(at: now, from: entropy), masterKey: ring.current.id,
+        retryWindow: rules.limits.signInRetryWindow, now: now))
+  }
+
+  /// Signs a person in, or links an identity, on the strength of an earlier request.
+  package func signIn(
+    _ request: PendingSignInRequest, createsAccount: Bool
+  ) async throws(SessionRefusal) -> IssuedSession {
+    let now = clock.now()
+    let pending = request.pending
+    do {
+      return try await signIn(
+        SignInIntent(
+          identity: pending.identity, profile: pending.profile, name: pending.name, device: request.device,
+          credential: pending.credential, credentialExpiresAt: pending.credentialExpiresAt,
+          challenge: pending.challenge, objection: nil, link: request.link.map { bearer($0, at: now) },
+          linking: linking, isPending: true, createsAccount: createsAccount,
+          newAccount: AccountID(from: entropy), newSession: SessionID(at: now, from: entropy),
+          masterKey: ring.current.id, retryWindow: 0, now: now))
     } catch {
-      throw .storage(error)
+      throw error == .credentialAlreadyUsed ? .pendingTokenInvalid : error
     }
+  }
+
+  /// What a request that met a conflict may come back with, for ``Limits/pendingSeconds``; nil only when the
+  /// cryptography fails.
+  package func pendingToken(for request: SignInRequest) -> String? {
+    let now = clock.now()
+    return ring.text(
+      of: PendingCredential(
+        identity: request.identity, audience: request.audience, profile: request.profile, name: request.name,
+        credential: request.credential, credentialExpiresAt: request.tokenExpiresAt + rules.leeway,
+        challenge: ring.challenge(from: request.rawNonce)?.credential,
+        expiresAt: now + Limits.pendingSeconds),
+      entropy: entropy)
+  }
+
+  /// Reads a pending token; nil for anything that is none, or is too old.
+  package func pendingCredential(from text: String) -> PendingCredential? {
+    ring.pendingCredential(from: text, now: clock.now())
+  }
+
+  private func signIn(_ intent: SignInIntent) async throws(SessionRefusal) -> IssuedSession {
+    let outcome = try await asking { () throws(StorageError) in try await storage.signIn(intent) }
     switch outcome {
     case .signedIn(let grant, let isNewUser):
       // A session of another id than the one that was offered was there before.
       let isRepeat = grant.session.id != intent.newSession
-      return try issue(grant, isNewUser: isNewUser, isRepeat: isRepeat, now: now)
+      return try issue(grant, isNewUser: isNewUser, isRepeat: isRepeat, now: intent.now)
     case .objected(let objection): throw .objected(objection)
     case .credentialAlreadyUsed: throw .credentialAlreadyUsed
     case .accountDisabled: throw .accountDisabled
     case .unknownIdentity: throw .unknownIdentity
     case .identityAlreadyLinked: throw .identityAlreadyLinked
     case .accountHasOtherIdentity: throw .accountHasOtherIdentity
-    case .linkingAccountNotFound: throw .linkingAccountNotFound
-    case .linkingSessionOver(let end): throw .linkingSessionOver(end)
-    case .loginTooOld: throw .loginTooOld
+    case .emailHeld(let account): throw .emailHeld(account)
+    case .linkRefused(let refusal): throw .bearer(refusal)
     }
   }
 
@@ -179,15 +223,10 @@ package final class SessionIssuer: Sendable {
     _ token: RefreshToken
   ) async throws(SessionRefusal) -> (session: IssuedSession, remark: RefreshRemark?) {
     let now = clock.now()
-    let outcome: RefreshOutcome
-    do throws(StorageError) {
-      outcome = try await storage.refresh(
-        RefreshIntent(
-          session: token.session, counter: token.counter, masterKey: ring.current.id, limits: rules.limits,
-          now: now))
-    } catch {
-      throw .storage(error)
-    }
+    let intent = RefreshIntent(
+      session: token.session, counter: token.counter, masterKey: ring.current.id, limits: rules.limits,
+      now: now)
+    let outcome = try await asking { () throws(StorageError) in try await storage.refresh(intent) }
     switch outcome {
     case .current(let grant, let remark):
       return (try issue(grant, isNewUser: false, isRepeat: false, now: now), remark)
@@ -208,14 +247,32 @@ package final class SessionIssuer: Sendable {
     return request.demandsChallenge ? .challengeRequired : nil
   }
 
-  private func issue(
+  /// What storage and the rules know a bearer by.
+  func bearer(_ claims: SessionTokenClaims, at now: UnixTime) -> SessionBearer {
+    SessionBearer(
+      account: claims.account, session: claims.session,
+      isRecentLogin: now.since(claims.authenticatedAt) <= recentLoginWindow)
+  }
+
+  /// Asks storage.
+  func asking<R>(_ ask: () async throws(StorageError) -> R) async throws(SessionRefusal) -> R {
+    do throws(StorageError) {
+      return try await ask()
+    } catch {
+      throw .storage(error)
+    }
+  }
+
+  func issue(
     _ grant: SessionGrant, isNewUser: Bool, isRepeat: Bool, now: UnixTime
   ) throws(SessionRefusal) -> IssuedSession {
     let session = grant.session
     // A token does not outlive its session.
     let expiresAt = min(now + rules.lifetime, session.createdAt + rules.limits.absolute)
-    let payload = sessionTokenPayload(
-      for: grant.account, session: session, rules: rules, now: now, expiresAt: expiresAt)
+    let payload = SessionTokenPayload(
+      issuer: rules.issuer, audience: rules.audience, account: grant.account, session: session, issuedAt: now,
+      expiresAt: expiresAt
+    ).json
     guard
       let refreshToken = ring.text(
         of: RefreshToken(session: session.id, counter: session.counter), madeWith: session.masterKey)
@@ -230,4 +287,12 @@ package final class SessionIssuer: Sendable {
 extension SessionLimits {
   /// A session that is over by its age is not given out again, however long the retry window is set.
   fileprivate var signInRetryWindow: Int64 { min(retryWindow, absolute - 1, idle - 1) }
+}
+
+extension SignInRequest {
+  fileprivate var credential: CredentialKey { CredentialKey(stamp: tokenIssuedAt, digest: tokenDigest) }
+}
+
+extension Challenge {
+  fileprivate var credential: CredentialKey { CredentialKey(stamp: expiresAt, digest: digest) }
 }

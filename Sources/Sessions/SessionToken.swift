@@ -22,36 +22,81 @@ package struct SessionTokenRules: Sendable, Equatable {
   }
 }
 
-/// The payload of a session token (RFC 7519 §4.1, and Firebase's claims), at most a good kilobyte.
-///
-/// - Parameter expiresAt: Never later than the session's own end.
-func sessionTokenPayload(
-  for account: Account, session: Session, rules: SessionTokenRules, now: UnixTime, expiresAt: UnixTime
-) -> [UInt8] {
-  let profile = account.profile
-  var out = JSONWriter(reserving: 768)
-  out.member("iss", rules.issuer)
-  out.member("aud", rules.audience)
-  out.member("sub", account.id.text)
-  out.member("user_id", account.id.text)
-  out.member("iat", now.seconds)
-  out.member("exp", expiresAt.seconds)
-  out.member("auth_time", session.createdAt.seconds)
-  out.member("sid", session.id.description)
-  if let email = profile.email {
-    out.member("email", email.text)
-    out.member("email_verified", profile.isEmailVerified)
-  }
-  out.member("name", account.name?.displayName.flatMap(nameClaim))
-  out.object("firebase") { out in
-    out.object("identities") { out in
-      for identity in account.identities { out.member(identity.provider, [identity.subject.text]) }
-      // The address is in the token already; a very long one twice would make it too big for headers.
-      if let email = profile.email, email.text.utf8.count <= 160 { out.member("email", [email.text]) }
+/// What a session token leaves out when it would grow too big for headers, each step with those before it.
+private enum Abridgement: Int, CaseIterable, Comparable {
+  case nothing
+  /// The address a second time.
+  case emailIdentity
+  /// Identities that an import brought.
+  case foreignIdentities
+  case name
+  case identities
+  case email
+
+  static func < (a: Abridgement, b: Abridgement) -> Bool { a.rawValue < b.rawValue }
+}
+
+/// The claims of a session token (RFC 7519 §4.1, and Firebase's).
+struct SessionTokenPayload {
+  let issuer: String
+  let audience: String
+  let account: Account
+  let session: Session
+  let issuedAt: UnixTime
+  /// Never later than the session's own end.
+  let expiresAt: UnixTime
+
+  /// The claims as JSON: below ``Limits/sessionPayloadBytes`` without custom claims.
+  var json: [UInt8] {
+    for step in Abridgement.allCases.dropLast() {
+      let payload = json(without: step)
+      if payload.count <= Limits.sessionPayloadBytes { return withCustomClaims(payload) }
     }
-    out.member("sign_in_provider", session.provider)
+    return withCustomClaims(json(without: .email))
   }
-  return out.finish()
+
+  private func json(without step: Abridgement) -> [UInt8] {
+    let email = step < .email ? account.profile.email : nil
+    var out = JSONWriter(reserving: 768)
+    out.member("iss", issuer)
+    out.member("aud", audience)
+    out.member("sub", account.id.text)
+    out.member("user_id", account.id.text)
+    out.member("iat", issuedAt.seconds)
+    out.member("exp", expiresAt.seconds)
+    out.member("auth_time", session.createdAt.seconds)
+    out.member("sid", session.id.description)
+    if let email {
+      out.member("email", email.text)
+      out.member("email_verified", account.profile.isEmailVerified)
+    }
+    if step < .name { out.member("name", account.displayName.flatMap(nameClaim)) }
+    if session.provider == "anonymous" { out.member("provider_id", session.provider) }
+    out.object("firebase") { out in
+      out.object("identities") { out in addIdentities(to: &out, without: step) }
+      out.member("sign_in_provider", session.provider)
+    }
+    return out.finish()
+  }
+
+  private func addIdentities(to out: inout JSONWriter, without step: Abridgement) {
+    guard step < .identities else { return }
+    for identity in account.identities where step < .foreignIdentities || identity.provider == appleProviderID
+    {
+      out.member(identity.provider, [identity.subject.text])
+    }
+    if step < .emailIdentity, let email = account.profile.email { out.member("email", [email.text]) }
+  }
+
+  /// Custom claims come first: of two members of one name most readers take the last.
+  private func withCustomClaims(_ payload: [UInt8]) -> [UInt8] {
+    guard account.customClaims != nil || session.customClaims != nil else { return payload }
+    var out = JSONWriter(reserving: payload.count + 1024)
+    out.customClaims(account.customClaims, session.customClaims)
+    let custom = out.finish()
+    guard custom.count > 2 else { return payload }
+    return custom.dropLast() + [UInt8(ascii: ",")] + payload.dropFirst()
+  }
 }
 
 /// The longest beginning of a name in whole grapheme clusters that a claim may hold, counted as it is written in

@@ -7,24 +7,38 @@ package protocol Ledger {
 
   mutating func account(_ id: AccountID) throws(StorageError) -> Account?
   mutating func account(holding identity: ProviderIdentity) throws(StorageError) -> Account?
+  /// The oldest accounts that hold an address, at most ``Limits/accountsOfOneEmail``, oldest first.
+  mutating func accounts(holding email: EmailAddress) throws(StorageError) -> [Account]
+  mutating func accounts(after position: Int64, limit: Int) throws(StorageError) -> AccountPage
+  mutating func accounts(in order: AccountOrder, offset: Int, limit: Int) throws(StorageError) -> [Account]
+  mutating func accountCount() throws(StorageError) -> Int
+  /// Writes everything but the identities.
   mutating func insert(_ account: Account) throws(StorageError)
   /// Writes everything but the identities.
   mutating func update(_ account: Account) throws(StorageError)
-  mutating func insert(_ identity: ProviderIdentity, of account: AccountID) throws(StorageError)
-  mutating func accounts(after position: Int64, limit: Int) throws(StorageError) -> AccountPage
+  /// Removes the account and its identities. Its sessions stay, to be told from sessions that never were.
+  mutating func delete(_ account: AccountID) throws(StorageError)
+
+  mutating func insert(_ identity: LinkedIdentity, of account: AccountID) throws(StorageError)
+  /// Writes what the provider says of the person.
+  mutating func update(_ identity: LinkedIdentity) throws(StorageError)
+  mutating func delete(_ identity: ProviderIdentity) throws(StorageError)
 
   mutating func session(_ id: SessionID) throws(StorageError) -> Session?
   mutating func insert(_ session: Session) throws(StorageError)
   /// Writes what changes in a session's life.
   mutating func update(_ session: Session) throws(StorageError)
-  mutating func endSessions(of account: AccountID, as end: SessionEnd, at now: UnixTime) throws(StorageError)
+  /// Ends what is not over and was opened no later than `limit`; what is known of the devices goes.
+  mutating func endSessions(
+    of account: AccountID, openedUpTo limit: UnixTime, as end: SessionEnd, at now: UnixTime
+  ) throws(StorageError)
   mutating func sessions(of account: AccountID) throws(StorageError) -> [Session]
   mutating func sessionCounts() throws(StorageError) -> [MasterKeyID: Int]
 
   mutating func signingKeys() throws(StorageError) -> SigningKeyBook
   mutating func writeSigningKeys(_ book: SigningKeyBook) throws(StorageError)
 
-  /// Returns how many rows went.
+  /// Returns how many rows went. With the last session of an anonymous account the account goes.
   mutating func sweep(_ rules: SweepRules) throws(StorageError) -> Int
   /// Writes one small row.
   mutating func touch() throws(StorageError)
@@ -68,6 +82,57 @@ extension LedgerStorage {
 
   package func account(_ id: AccountID) async throws(StorageError) -> Account? {
     try await transact { (book) throws(StorageError) in try book.account(id) }
+  }
+
+  package func openSession(
+    _ intent: AccountSessionIntent
+  ) async throws(StorageError) -> AccountSessionOutcome {
+    try await transact { (book) throws(StorageError) in try decideAccountSession(intent, in: &book) }
+  }
+
+  package func grant(
+    to bearer: SessionBearer
+  ) async throws(StorageError) -> Result<SessionGrant, BearerRefusal> {
+    try await transact { (book) throws(StorageError) in try decideGrant(to: bearer, in: &book) }
+  }
+
+  package func change(_ intent: AccountChangeIntent) async throws(StorageError) -> AccountChangeOutcome {
+    try await transact { (book) throws(StorageError) in try decideAccountChange(intent, in: &book) }
+  }
+
+  package func delete(
+    _ intents: [AccountDeletionIntent]
+  ) async throws(StorageError) -> [AccountDeletionOutcome] {
+    try await transact { (book) throws(StorageError) in
+      var outcomes: [AccountDeletionOutcome] = []
+      for intent in intents { outcomes.append(try decideAccountDeletion(intent, in: &book)) }
+      return outcomes
+    }
+  }
+
+  package func create(
+    _ accounts: [Account], sharingEmails: Bool
+  ) async throws(StorageError) -> [AccountCreationOutcome] {
+    try await transact { (book) throws(StorageError) in
+      var outcomes: [AccountCreationOutcome] = []
+      for account in accounts {
+        outcomes.append(try decideCreation(of: account, sharesEmail: sharingEmails, in: &book))
+      }
+      return outcomes
+    }
+  }
+
+  package func find(_ keys: [AccountKey]) async throws(StorageError) -> [Account] {
+    try await transact { (book) throws(StorageError) in try decideLookup(of: keys, in: &book) }
+  }
+
+  package func accounts(
+    in order: AccountOrder, offset: Int, limit: Int
+  ) async throws(StorageError) -> AccountList {
+    try await transact { (book) throws(StorageError) in
+      AccountList(
+        accounts: try book.accounts(in: order, offset: offset, limit: limit), count: try book.accountCount())
+    }
   }
 
   package func accounts(after cursor: AccountCursor?, limit: Int) async throws(StorageError) -> AccountPage {

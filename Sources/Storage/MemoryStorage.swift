@@ -49,6 +49,11 @@ package struct MemoryLedger: Ledger {
     holders[identity].flatMap { accounts[$0] }
   }
 
+  package mutating func accounts(holding email: EmailAddress) throws(StorageError) -> [Account] {
+    let held = order.lazy.compactMap { [accounts] id in accounts[id] }.filter { $0.profile.email == email }
+    return Array(held.prefix(Limits.accountsOfOneEmail))
+  }
+
   package mutating func insert(_ account: Account) throws(StorageError) {
     guard accounts[account.id] == nil else { throw .corrupt }
     accounts[account.id] = account
@@ -62,12 +67,31 @@ package struct MemoryLedger: Ledger {
     accounts[account.id]?.identities = known.identities
   }
 
-  package mutating func insert(_ identity: ProviderIdentity, of account: AccountID) throws(StorageError) {
-    guard holders[identity] == nil, let known = accounts[account],
-      !known.identities.contains(where: { $0.provider == identity.provider })
+  package mutating func delete(_ account: AccountID) throws(StorageError) {
+    guard let gone = accounts.removeValue(forKey: account) else { throw .corrupt }
+    order.removeAll { $0 == account }
+    for identity in gone.identities { holders[identity.identity] = nil }
+  }
+
+  package mutating func insert(_ identity: LinkedIdentity, of account: AccountID) throws(StorageError) {
+    guard holders[identity.identity] == nil, let known = accounts[account],
+      known.identity(at: identity.provider) == nil
     else { throw .corrupt }
-    holders[identity] = account
+    holders[identity.identity] = account
     accounts[account]?.identities.append(identity)
+    accounts[account]?.identities.sort { isText($0.provider, before: $1.provider) }
+  }
+
+  package mutating func update(_ identity: LinkedIdentity) throws(StorageError) {
+    guard let account = holders[identity.identity],
+      let place = accounts[account]?.identities.firstIndex(where: { $0.identity == identity.identity })
+    else { throw .corrupt }
+    accounts[account]?.identities[place] = identity
+  }
+
+  package mutating func delete(_ identity: ProviderIdentity) throws(StorageError) {
+    guard let account = holders.removeValue(forKey: identity) else { throw .corrupt }
+    accounts[account]?.identities.removeAll { $0.identity == identity }
   }
 
   package mutating func accounts(after position: Int64, limit: Int) throws(StorageError) -> AccountPage {
@@ -78,6 +102,22 @@ package struct MemoryLedger: Ledger {
       accounts: page.compactMap { accounts[$0] },
       next: end < order.count ? AccountCursor(position: Int64(end)) : nil)
   }
+
+  package mutating func accounts(
+    in wanted: AccountOrder, offset: Int, limit: Int
+  ) throws(StorageError) -> [Account] {
+    let all = order.compactMap { accounts[$0] }
+    // Stable, as the position is the last thing that is compared.
+    let sorted = all.enumerated().sorted { a, b in
+      let (first, second) = wanted.isDescending ? (b, a) : (a, b)
+      if wanted.field.isOrdered(first.element, before: second.element) { return true }
+      if wanted.field.isOrdered(second.element, before: first.element) { return false }
+      return a.offset < b.offset
+    }
+    return Array(sorted.map(\.element).dropFirst(offset).prefix(limit))
+  }
+
+  package mutating func accountCount() throws(StorageError) -> Int { accounts.count }
 
   package mutating func session(_ id: SessionID) throws(StorageError) -> Session? { allSessions[id] }
 
@@ -90,11 +130,11 @@ package struct MemoryLedger: Ledger {
   }
 
   package mutating func endSessions(
-    of account: AccountID, as end: SessionEnd, at now: UnixTime
+    of account: AccountID, openedUpTo limit: UnixTime, as end: SessionEnd, at now: UnixTime
   ) throws(StorageError) {
-    for (id, session) in allSessions where session.account == account && session.end == nil {
-      allSessions[id]?.end = end
-      allSessions[id]?.endedAt = now
+    for (id, session) in allSessions
+    where session.account == account && session.end == nil && session.createdAt <= limit {
+      allSessions[id]?.finish(as: end, at: now)
     }
   }
 
@@ -119,8 +159,29 @@ package struct MemoryLedger: Ledger {
     let sessions = allSessions.values.filter { ($0.endedAt ?? $0.rotatedAt) < rules.sessionsBefore }
       .prefix(rules.limit)
     for session in sessions { allSessions[session.id] = nil }
+    for account in Set(sessions.map(\.account)) where accounts[account]?.isAnonymous ?? false {
+      if try self.sessions(of: account).isEmpty { try delete(account) }
+    }
     return max(credentials.count, sessions.count)
   }
 
   package mutating func touch() throws(StorageError) {}
+}
+
+extension AccountOrder.Field {
+  fileprivate func isOrdered(_ a: Account, before b: Account) -> Bool {
+    switch self {
+    case .id: isText(a.id.text, before: b.id.text)
+    case .email: isText(a.profile.email?.text, before: b.profile.email?.text)
+    case .name: isText(a.chosenName ?? a.name?.givenName, before: b.chosenName ?? b.name?.givenName)
+    case .createdAt: a.createdAt < b.createdAt
+    case .lastSignInAt: a.lastSignInAt < b.lastSignInAt
+    }
+  }
+}
+
+/// Whether a text comes first, byte by byte; one that is not there comes before all.
+private func isText(_ a: String?, before b: String?) -> Bool {
+  guard let b else { return false }
+  return a.map { $0.utf8.lexicographicallyPrecedes(b.utf8) } ?? true
 }

@@ -131,8 +131,7 @@ package func decideRefresh(
     try ledger.update(session)
     return .current(SessionGrant(account: account, session: session), remark: .lateRepeat)
   case .end:
-    session.end = .reused
-    session.endedAt = intent.now
+    session.finish(as: .reused, at: intent.now)
     try ledger.update(session)
     return .reused(account.id)
   }

@@ -22,10 +22,12 @@ package struct SpentCredential: Sendable, Equatable {
   package let isNewUser: Bool
   /// The account that the identity was to be linked to, if that was asked.
   package let linkTarget: AccountID?
+  /// Whether every other use is refused at once, also the same request within the retry window.
+  package let isFinal: Bool
 
   package init(
     key: CredentialKey, expiresAt: UnixTime, usedAt: UnixTime, session: SessionID, isNewUser: Bool,
-    linkTarget: AccountID?
+    linkTarget: AccountID?, isFinal: Bool = false
   ) {
     self.key = key
     self.expiresAt = expiresAt
@@ -33,6 +35,7 @@ package struct SpentCredential: Sendable, Equatable {
     self.session = session
     self.isNewUser = isNewUser
     self.linkTarget = linkTarget
+    self.isFinal = isFinal
   }
 }
 
@@ -46,20 +49,6 @@ package enum SignInObjection: Sendable, Equatable {
 
 /// A verified identity that wants a session.
 package struct SignInIntent: Sendable {
-  /// The signed-in account that the identity is to be added to, as its session token says.
-  package struct Link: Sendable, Equatable {
-    package let account: AccountID
-    package let session: SessionID
-    /// Whether the last sign-in is recent enough to change what the account is.
-    package let isRecentLogin: Bool
-
-    package init(account: AccountID, session: SessionID, isRecentLogin: Bool) {
-      self.account = account
-      self.session = session
-      self.isRecentLogin = isRecentLogin
-    }
-  }
-
   package let identity: ProviderIdentity
   package let profile: Profile
   package let name: PersonName?
@@ -69,7 +58,11 @@ package struct SignInIntent: Sendable {
   /// A server-made challenge that the nonce is, to be used up as well.
   package let challenge: CredentialKey?
   package let objection: SignInObjection?
-  package let link: Link?
+  /// The signed-in account that the identity is to be added to.
+  package let link: SessionBearer?
+  package let linking: AccountLinking
+  /// Whether the credential comes back as a pending one: it has no retry window.
+  package let isPending: Bool
   /// Whether an unknown person gets an account.
   package let createsAccount: Bool
   /// Ids that are used if an account or a session is made.
@@ -83,7 +76,7 @@ package struct SignInIntent: Sendable {
   package init(
     identity: ProviderIdentity, profile: Profile, name: PersonName?, device: Device?,
     credential: CredentialKey, credentialExpiresAt: UnixTime, challenge: CredentialKey?,
-    objection: SignInObjection?, link: Link?,
+    objection: SignInObjection?, link: SessionBearer?, linking: AccountLinking, isPending: Bool,
     createsAccount: Bool, newAccount: AccountID, newSession: SessionID, masterKey: MasterKeyID,
     retryWindow: Int64, now: UnixTime
   ) {
@@ -96,6 +89,8 @@ package struct SignInIntent: Sendable {
     self.challenge = challenge
     self.objection = objection
     self.link = link
+    self.linking = linking
+    self.isPending = isPending
     self.createsAccount = createsAccount
     self.newAccount = newAccount
     self.newSession = newSession
@@ -128,9 +123,10 @@ package enum SignInOutcome: Sendable, Equatable {
   case identityAlreadyLinked
   /// The account has another subject of this provider.
   case accountHasOtherIdentity
-  case linkingAccountNotFound
-  case linkingSessionOver(SessionEnd?)
-  case loginTooOld
+  /// Nobody has this identity, but an account that it may not join holds its address.
+  case emailHeld(Account)
+  /// The bearer of a link is refused.
+  case linkRefused(BearerRefusal)
 }
 
 /// Decides a sign-in inside a transaction.
@@ -149,30 +145,78 @@ package func decideSignIn(
   if let objection = intent.objection { return .objected(objection) }
 
   let holder = try ledger.account(holding: intent.identity)
-  if let link = intent.link {
-    if let refusal = try refusal(of: link, intent, holder: holder, in: &ledger) { return refusal }
-    guard var account = try ledger.account(link.account) else { return .linkingAccountNotFound }
-    if account.identities.isEmpty { try ledger.endSessions(of: account.id, as: .ended, at: intent.now) }
-    account.learn(intent.profile, name: intent.name, at: intent.now)
-    account.identities.append(intent.identity)
-    try ledger.update(account)
-    try ledger.insert(intent.identity, of: account.id)
-    return .signedIn(try openSession(intent, for: account, isNewUser: false, in: &ledger), isNewUser: false)
-  }
-  if var account = holder {
-    guard !account.isDisabled else { return .accountDisabled }
-    account.learn(intent.profile, name: intent.name, at: intent.now)
-    try ledger.update(account)
-    return .signedIn(try openSession(intent, for: account, isNewUser: false, in: &ledger), isNewUser: false)
-  }
+  if let link = intent.link { return try decideLink(intent, link, holder: holder, in: &ledger) }
+  if let holder { return try welcome(holder, intent, in: &ledger) }
   guard intent.createsAccount else { return .unknownIdentity }
+  if intent.linking == .verifiedEmail, let email = intent.profile.email {
+    let holders = try ledger.accounts(holding: email)
+    let joined = holders.first {
+      $0.admits(intent.profile) && $0.identity(at: intent.identity.provider) == nil
+    }
+    if let joined { return try join(joined, intent, in: &ledger) }
+    if let held = holders.first { return .emailHeld(held) }
+  }
   let account = Account(
     id: intent.newAccount, createdAt: intent.now, lastSignInAt: intent.now, isDisabled: false,
-    profile: intent.profile, name: intent.name,
-    identities: [intent.identity])
+    profile: intent.profile, name: intent.name, identities: [intent.linkedIdentity])
   try ledger.insert(account)
-  try ledger.insert(intent.identity, of: account.id)
+  try ledger.insert(intent.linkedIdentity, of: account.id)
   return .signedIn(try openSession(intent, for: account, isNewUser: true, in: &ledger), isNewUser: true)
+}
+
+/// A known person comes back.
+private func welcome(
+  _ holder: Account, _ intent: SignInIntent, in ledger: inout some Ledger
+) throws(StorageError) -> SignInOutcome {
+  guard !holder.isDisabled else { return .accountDisabled }
+  var account = holder
+  account.learn(intent.profile, name: intent.name, at: intent.now)
+  if let place = account.identities.firstIndex(where: { $0.identity == intent.identity }),
+    let email = intent.profile.email?.text, account.identities[place].email != email
+  {
+    account.identities[place].email = email
+    try ledger.update(account.identities[place])
+  }
+  try ledger.update(account)
+  return .signedIn(try openSession(intent, for: account, isNewUser: false, in: &ledger), isNewUser: false)
+}
+
+/// The identity is added to an account that is not disabled.
+private func join(
+  _ holder: Account, _ intent: SignInIntent, in ledger: inout some Ledger
+) throws(StorageError) -> SignInOutcome {
+  guard !holder.isDisabled else { return .accountDisabled }
+  var account = holder
+  account.isAnonymous = false
+  account.learn(intent.profile, name: intent.name, at: intent.now)
+  account.identities.append(intent.linkedIdentity)
+  try ledger.update(account)
+  try ledger.insert(intent.linkedIdentity, of: account.id)
+  return .signedIn(try openSession(intent, for: account, isNewUser: false, in: &ledger), isNewUser: false)
+}
+
+private func decideLink(
+  _ intent: SignInIntent, _ link: SessionBearer, holder: Account?, in ledger: inout some Ledger
+) throws(StorageError) -> SignInOutcome {
+  let account: Account
+  switch try decideGrant(to: link, in: &ledger) {
+  case .success(let grant): account = grant.account
+  case .failure(.accountDisabled): return .accountDisabled
+  case .failure(let refusal): return .linkRefused(refusal)
+  }
+  guard link.isRecentLogin || account.isAnonymous else { return .linkRefused(.loginTooOld) }
+  guard holder == nil else { return .identityAlreadyLinked }
+  guard account.identity(at: intent.identity.provider) == nil else { return .accountHasOtherIdentity }
+  if intent.linking == .verifiedEmail, let email = intent.profile.email,
+    let other = try ledger.accounts(holding: email).first(where: { $0.id != account.id })
+  {
+    return .emailHeld(other)
+  }
+  // Whoever made an anonymous account may have kept a session of it; the person who now owns it shall not share it.
+  if account.isAnonymous {
+    try ledger.endSessions(of: account.id, openedUpTo: UnixTime(.max), as: .ended, at: intent.now)
+  }
+  return try join(account, intent, in: &ledger)
 }
 
 /// The same request again: the same session while it lives and its first refresh token is unused, in the retry
@@ -180,28 +224,13 @@ package func decideSignIn(
 private func repeatSignIn(
   _ intent: SignInIntent, _ spent: SpentCredential, in ledger: inout some Ledger
 ) throws(StorageError) -> SignInOutcome {
-  guard spent.linkTarget == intent.link?.account, intent.now.since(spent.usedAt) <= intent.retryWindow,
+  guard !spent.isFinal, !intent.isPending, spent.linkTarget == intent.link?.account,
+    intent.now.since(spent.usedAt) <= intent.retryWindow,
     let session = try ledger.session(spent.session), session.end == nil, session.counter == 0,
     let account = try ledger.account(session.account)
   else { return .credentialAlreadyUsed }
   guard !account.isDisabled else { return .accountDisabled }
   return .signedIn(SessionGrant(account: account, session: session), isNewUser: spent.isNewUser)
-}
-
-private func refusal(
-  of link: SignInIntent.Link, _ intent: SignInIntent, holder: Account?, in ledger: inout some Ledger
-) throws(StorageError) -> SignInOutcome? {
-  guard let account = try ledger.account(link.account) else { return .linkingAccountNotFound }
-  guard !account.isDisabled else { return .accountDisabled }
-  guard let session = try ledger.session(link.session), session.account == account.id else {
-    return .linkingSessionOver(nil)
-  }
-  if let end = session.end { return .linkingSessionOver(end) }
-  // An account without an identity is anonymous: it has nothing that an old session could take over.
-  guard link.isRecentLogin || account.identities.isEmpty else { return .loginTooOld }
-  guard holder == nil else { return .identityAlreadyLinked }
-  let hasOther = account.identities.contains { $0.provider == intent.identity.provider }
-  return hasOther ? .accountHasOtherIdentity : nil
 }
 
 private func openSession(
@@ -216,7 +245,11 @@ private func openSession(
     try ledger.insert(
       SpentCredential(
         key: key, expiresAt: intent.credentialExpiresAt, usedAt: intent.now, session: session.id,
-        isNewUser: isNewUser, linkTarget: intent.link?.account))
+        isNewUser: isNewUser, linkTarget: intent.link?.account, isFinal: intent.isPending))
   }
   return SessionGrant(account: account, session: session)
+}
+
+extension SignInIntent {
+  fileprivate var linkedIdentity: LinkedIdentity { LinkedIdentity(identity, email: profile.email?.text) }
 }

@@ -28,7 +28,23 @@ package protocol Storage: Sendable {
     expecting version: Int64, with keys: [SigningKeyRecord]
   ) async throws(StorageError) -> SigningKeyReplacement
 
+  /// Opens a session without an identity provider, making the account if it is wanted.
+  func openSession(_ intent: AccountSessionIntent) async throws(StorageError) -> AccountSessionOutcome
+  /// A bearer's account and session, if both live.
+  func grant(to bearer: SessionBearer) async throws(StorageError) -> Result<SessionGrant, BearerRefusal>
+  func change(_ intent: AccountChangeIntent) async throws(StorageError) -> AccountChangeOutcome
+  /// Deletes accounts in one transaction; each has an outcome of its own.
+  func delete(_ intents: [AccountDeletionIntent]) async throws(StorageError) -> [AccountDeletionOutcome]
+  /// Makes accounts in one transaction; each has an outcome of its own.
+  func create(
+    _ accounts: [Account], sharingEmails: Bool
+  ) async throws(StorageError) -> [AccountCreationOutcome]
+
   func account(_ id: AccountID) async throws(StorageError) -> Account?
+  /// The accounts of several keys, each once, in the order of the keys; a key that nobody has adds none.
+  func find(_ keys: [AccountKey]) async throws(StorageError) -> [Account]
+  /// Accounts out of an order; what comes before is walked over, so this is for administrators.
+  func accounts(in order: AccountOrder, offset: Int, limit: Int) async throws(StorageError) -> AccountList
   /// Accounts in the order of their creation, and where the next page begins.
   func accounts(after cursor: AccountCursor?, limit: Int) async throws(StorageError) -> AccountPage
   /// Sessions of an account that are not over, newest first.

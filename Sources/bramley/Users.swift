@@ -27,7 +27,7 @@ private func listUsers(_ arguments: Arguments) async throws(CommandFault) -> Int
     } else {
       for account in page.accounts {
         print(
-          "\(account.id)  \(account.profile.email?.text ?? "-")  \(account.name?.displayName ?? "-")"
+          "\(account.id)  \(account.profile.email?.text ?? "-")  \(account.displayName ?? "-")"
             + (account.isDisabled ? "  disabled" : ""))
       }
       if let next = page.next { print("more: --after \(next.position)") }
@@ -64,7 +64,7 @@ private func json(_ account: Account, sessions: [Session]?) -> [UInt8] {
     out.member("emailVerified", account.profile.isEmailVerified)
     out.member("isPrivateEmail", account.profile.isPrivateEmail)
   }
-  out.member("displayName", account.name?.displayName)
+  out.member("displayName", account.displayName)
   if let status = account.profile.realUserStatus { out.member("realUserStatus", status.rawValue) }
   out.member(
     "identities",
@@ -99,7 +99,7 @@ private func printAccount(_ account: Account, _ sessions: [Session]) {
   print("created       \(account.createdAt.seconds)")
   print("last sign-in  \(account.lastSignInAt.seconds)")
   print("disabled      \(account.isDisabled)")
-  print("name          \(account.name?.displayName ?? "-")")
+  print("name          \(account.displayName ?? "-")")
   print(
     "e-mail        \(account.profile.email?.text ?? "-")"
       + (account.profile.isEmailVerified ? ", verified" : "")

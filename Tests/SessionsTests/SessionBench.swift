@@ -49,7 +49,7 @@ struct SessionBench {
   init(
     _ rules: SessionTokenRules = SessionsTests.rules(), ring: MasterKeyRing? = nil, key: PrivateKey? = nil,
     clock: ManualClock = ManualClock(), storage: MemoryStorage = MemoryStorage(),
-    entropy: Entropy = .seeded(1)
+    entropy: Entropy = .seeded(1), linking: AccountLinking = .off
   ) throws {
     self.clock = clock
     self.storage = storage
@@ -60,7 +60,8 @@ struct SessionBench {
       opening: SigningKeyBook(version: 1, keys: [record(signer, role: .active)]),
       with: MasterKeyRing(current: masterKey(1), others: []))
     issuer = SessionIssuer(
-      rules: rules, recentLoginWindow: 300, storage: storage, ring: try ring ?? SessionsTests.ring(1),
+      rules: rules, recentLoginWindow: 300, linking: linking, storage: storage,
+      ring: try ring ?? SessionsTests.ring(1),
       keys: keys,
       clock: clock.wall, entropy: entropy)
   }
@@ -87,22 +88,28 @@ struct SessionBench {
   func request(
     subject: String = AppleClaims.subject, email: String? = "ada@example.com", name: PersonName? = nil,
     digest: UInt8 = 1, issuedAt: UnixTime? = nil, isTooOld: Bool = false, nonce: String = "nonce",
-    demandsChallenge: Bool = false, link: SessionTokenClaims? = nil, createsAccount: Bool = true
+    demandsChallenge: Bool = false, link: SessionTokenClaims? = nil
   ) throws -> SignInRequest {
     let issuedAt = issuedAt ?? clock.now
     return SignInRequest(
       identity: ProviderIdentity(provider: "apple.com", subject: try #require(Subject(subject))),
+      audience: ClientID(unchecked: AppleClaims.audience),
       profile: Profile(
         email: email.flatMap(EmailAddress.init), isEmailVerified: true, isPrivateEmail: false,
         realUserStatus: nil),
       name: name, device: nil, tokenDigest: [UInt8](repeating: digest, count: 32), tokenIssuedAt: issuedAt,
       tokenExpiresAt: issuedAt + 86_400, isTokenTooOld: isTooOld, rawNonce: nonce,
       demandsChallenge: demandsChallenge,
-      link: link, createsAccount: createsAccount)
+      link: link)
   }
 }
 
 extension SessionIssuer {
+  /// Signs in whoever it is.
+  func signIn(_ request: SignInRequest) async throws(SessionRefusal) -> IssuedSession {
+    try await signIn(request, createsAccount: true)
+  }
+
   /// Reads a refresh token and trades it.
   func refresh(
     _ text: String

@@ -89,8 +89,10 @@ struct SessionIssuerTests {
 
   @Test func `nobody gets an account who does not want one`() async throws {
     let bench = try SessionBench()
-    let request = try bench.request(createsAccount: false)
-    await #expect(throws: SessionRefusal.unknownIdentity) { try await bench.issuer.signIn(request) }
+    let request = try bench.request()
+    await #expect(throws: SessionRefusal.unknownIdentity) {
+      try await bench.issuer.signIn(request, createsAccount: false)
+    }
     _ = try await bench.issuer.signIn(bench.request(digest: 2))
     _ = try await bench.issuer.signIn(request)
   }
@@ -192,6 +194,6 @@ struct SessionIssuerTests {
     await #expect(throws: SessionRefusal.identityAlreadyLinked) { try await bench.issuer.signIn(taken) }
     bench.clock.advance(301)
     let late = try bench.request(subject: "eve", digest: 5, link: bearer)
-    await #expect(throws: SessionRefusal.loginTooOld) { try await bench.issuer.signIn(late) }
+    await #expect(throws: SessionRefusal.bearer(.loginTooOld)) { try await bench.issuer.signIn(late) }
   }
 }

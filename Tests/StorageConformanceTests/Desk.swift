@@ -29,14 +29,15 @@ struct Desk: Sendable {
   func intent(
     _ subject: String = "001.alice", provider: String = appleProviderID, credential: Int = 1,
     at now: UnixTime = start, name: PersonName? = nil, profile: Profile = .plain, device: Device? = nil,
-    challenge: Int? = nil, objection: SignInObjection? = nil, link: SignInIntent.Link? = nil,
-    createsAccount: Bool = true
+    challenge: Int? = nil, objection: SignInObjection? = nil, link: SessionBearer? = nil,
+    createsAccount: Bool = true, linking: AccountLinking = .off, isPending: Bool = false
   ) -> SignInIntent {
     SignInIntent(
       identity: ProviderIdentity(provider: provider, subject: Subject(unchecked: subject)), profile: profile,
       name: name,
       device: device, credential: .numbered(credential), credentialExpiresAt: start + 86_400,
       challenge: challenge.map { .numbered(1_000_000 + $0) }, objection: objection, link: link,
+      linking: linking, isPending: isPending,
       createsAccount: createsAccount, newAccount: AccountID(from: entropy),
       newSession: SessionID(at: now, from: entropy), masterKey: firstKey, retryWindow: 60, now: now)
   }
@@ -107,6 +108,10 @@ extension LedgerStorage {
     }
   }
 
+  func update(_ account: Account) async throws {
+    try await transact { (book) throws(StorageError) in try book.update(account) }
+  }
+
   func insert(_ session: Session) async throws {
     try await transact { (book) throws(StorageError) in try book.insert(session) }
   }
@@ -115,7 +120,7 @@ extension LedgerStorage {
     try await transact { (book) throws(StorageError) in try book.insert(spent) }
   }
 
-  func insert(_ identity: ProviderIdentity, of account: AccountID) async throws {
+  func insert(_ identity: LinkedIdentity, of account: AccountID) async throws {
     try await transact { (book) throws(StorageError) in try book.insert(identity, of: account) }
   }
 
@@ -138,8 +143,7 @@ extension LedgerStorage {
   func end(_ session: SessionID, as end: SessionEnd, at now: UnixTime = start) async throws {
     try await transact { (book) throws(StorageError) in
       guard var found = try book.session(session) else { throw .corrupt }
-      found.end = end
-      found.endedAt = now
+      found.finish(as: end, at: now)
       try book.update(found)
     }
   }
@@ -147,10 +151,10 @@ extension LedgerStorage {
 
 extension Account {
   /// An account without identities, as an import or an anonymous sign-in makes it.
-  static func bare(_ id: String, at time: UnixTime = start) -> Account {
+  static func bare(_ id: String, at time: UnixTime = start, isAnonymous: Bool = false) -> Account {
     Account(
-      id: AccountID(unchecked: id), createdAt: time, lastSignInAt: time, isDisabled: false, profile: .plain,
-      name: nil,
+      id: AccountID(unchecked: id), createdAt: time, lastSignInAt: time, isDisabled: false,
+      isAnonymous: isAnonymous, profile: .plain, name: nil,
       identities: [])
   }
 }

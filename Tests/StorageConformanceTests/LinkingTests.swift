@@ -5,19 +5,20 @@ import Testing
 @Suite(.timeLimit(.minutes(2)))
 struct LinkingTests {
   @Test(arguments: Engine.allCases)
-  func `an account without identities takes one and its other sessions end`(_ engine: Engine) async throws {
+  func `an anonymous account takes an identity and all of its sessions end`(_ engine: Engine) async throws {
     try await engine.run { desk in
-      let account = Account.bare("anonymous1")
+      let account = Account.bare("anonymous1", isAnonymous: true)
       let old = [Session.bare(1, of: account.id), Session.bare(2, of: account.id)]
       try await desk.storage.insert(account)
       for session in old { try await desk.storage.insert(session) }
 
-      let link = SignInIntent.Link(account: account.id, session: old[0].id, isRecentLogin: false)
+      let link = SessionBearer(account: account.id, session: old[0].id, isRecentLogin: false)
       let intent = desk.intent(name: PersonName(givenName: "Alice"), link: link)
       let (grant, isNewUser) = try #require(try await desk.storage.signIn(intent).signedIn)
       #expect(!isNewUser)
       #expect(grant.account.id == account.id)
-      #expect(grant.account.identities == [intent.identity])
+      #expect(!grant.account.isAnonymous)
+      #expect(grant.account.identities.map(\.identity) == [intent.identity])
       #expect(try await desk.storage.account(account.id) == grant.account)
       #expect(try await desk.storage.sessions(of: account.id) == [grant.session])
       #expect(try await desk.storage.session(old[1].id)?.end == .ended)
@@ -33,7 +34,7 @@ struct LinkingTests {
     try await engine.run { desk in
       let first = try #require(
         try await desk.storage.signIn(desk.intent("g1", provider: "google.com")).signedIn)
-      let link = SignInIntent.Link(
+      let link = SessionBearer(
         account: first.grant.account.id, session: first.grant.session.id, isRecentLogin: true)
       let linked = try #require(
         try await desk.storage.signIn(desk.intent(credential: 2, link: link)).signedIn)
@@ -56,16 +57,18 @@ struct LinkingTests {
       func ask(
         _ account: AccountID, _ session: SessionID, recent: Bool, for subject: String = "002.bob"
       ) async throws -> SignInOutcome {
-        let link = SignInIntent.Link(account: account, session: session, isRecentLogin: recent)
+        let link = SessionBearer(account: account, session: session, isRecentLogin: recent)
         return try await desk.storage.signIn(desk.intent(subject, credential: 200, link: link))
       }
       let unknown = SessionID(at: start, from: desk.entropy)
       #expect(
-        try await ask(AccountID(unchecked: "nobody"), unknown, recent: false) == .linkingAccountNotFound)
-      #expect(try await ask(alice.account.id, unknown, recent: false) == .linkingSessionOver(nil))
+        try await ask(AccountID(unchecked: "nobody"), unknown, recent: false)
+          == .linkRefused(.accountNotFound))
+      #expect(try await ask(alice.account.id, unknown, recent: false) == .linkRefused(.sessionOver(nil)))
       #expect(
-        try await ask(alice.account.id, ended.session.id, recent: false) == .linkingSessionOver(.revoked))
-      #expect(try await ask(alice.account.id, alice.session.id, recent: false) == .loginTooOld)
+        try await ask(alice.account.id, ended.session.id, recent: false)
+          == .linkRefused(.sessionOver(.revoked)))
+      #expect(try await ask(alice.account.id, alice.session.id, recent: false) == .linkRefused(.loginTooOld))
       #expect(try await ask(alice.account.id, alice.session.id, recent: true) == .identityAlreadyLinked)
       #expect(
         try await ask(alice.account.id, alice.session.id, recent: true, for: "003.new")
@@ -81,9 +84,9 @@ struct LinkingTests {
     try await engine.run { desk in
       let alice = try await desk.arrive("001.alice").grant
       let bob = try await desk.arrive("002.bob", credential: 2).grant
-      let link = SignInIntent.Link(account: alice.account.id, session: bob.session.id, isRecentLogin: true)
+      let link = SessionBearer(account: alice.account.id, session: bob.session.id, isRecentLogin: true)
       let outcome = try await desk.storage.signIn(desk.intent("003", credential: 3, link: link))
-      #expect(outcome == .linkingSessionOver(nil))
+      #expect(outcome == .linkRefused(.sessionOver(nil)))
     }
   }
 
@@ -91,7 +94,7 @@ struct LinkingTests {
   func `an identity of the very account is linked already`(_ engine: Engine) async throws {
     try await engine.run { desk in
       let alice = try await desk.arrive().grant
-      let link = SignInIntent.Link(account: alice.account.id, session: alice.session.id, isRecentLogin: true)
+      let link = SessionBearer(account: alice.account.id, session: alice.session.id, isRecentLogin: true)
       let outcome = try await desk.storage.signIn(desk.intent(credential: 2, link: link))
       #expect(outcome == .identityAlreadyLinked)
     }

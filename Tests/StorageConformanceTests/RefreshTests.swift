@@ -146,8 +146,7 @@ struct RefreshTests {
   func `an account that is gone is told before an ended session`(_ engine: Engine) async throws {
     try await engine.run { desk in
       var session = Session.bare(1, of: AccountID(unchecked: "gone"))
-      session.end = .ended
-      session.endedAt = start
+      session.finish(as: .ended, at: start)
       try await desk.storage.insert(session)
       #expect(try await desk.refresh(session.id, 0) == .accountNotFound)
     }

@@ -68,7 +68,8 @@ struct RegisterTests {
   func `a page counts accounts and not their identities`(_ engine: Engine) async throws {
     try await engine.run { desk in
       let identities = ["apple.com", "google.com"].map {
-        ProviderIdentity(provider: $0, subject: Subject(unchecked: "s"))
+        LinkedIdentity(
+          ProviderIdentity(provider: $0, subject: Subject(unchecked: "s")), email: "e@example.com")
       }
       var first = Account.bare("first")
       first.identities = identities

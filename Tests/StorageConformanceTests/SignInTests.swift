@@ -130,7 +130,8 @@ struct SignInTests {
       let grant = try await desk.arrive().grant
       await #expect(throws: StorageError.corrupt) { try await desk.storage.insert(grant.account) }
       await #expect(throws: StorageError.corrupt) { try await desk.storage.insert(grant.session) }
-      let second = ProviderIdentity(provider: appleProviderID, subject: Subject(unchecked: "002"))
+      let second = LinkedIdentity(
+        ProviderIdentity(provider: appleProviderID, subject: Subject(unchecked: "002")))
       await #expect(throws: StorageError.corrupt) {
         try await desk.storage.insert(second, of: grant.account.id)
       }

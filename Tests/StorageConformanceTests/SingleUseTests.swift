@@ -55,7 +55,7 @@ struct SingleUseTests {
   func `another link target is another request`(_ engine: Engine) async throws {
     try await engine.run { desk in
       let grant = try await desk.arrive().grant
-      let link = SignInIntent.Link(account: grant.account.id, session: grant.session.id, isRecentLogin: true)
+      let link = SessionBearer(account: grant.account.id, session: grant.session.id, isRecentLogin: true)
       #expect(try await desk.storage.signIn(desk.intent(link: link)) == .credentialAlreadyUsed)
     }
   }
@@ -99,11 +99,12 @@ struct SingleUseTests {
   @Test(arguments: Engine.allCases)
   func `a failed attempt burns neither credential nor challenge`(_ engine: Engine) async throws {
     try await engine.run { (desk) async throws in
-      let link = SignInIntent.Link(
+      let link = SessionBearer(
         account: AccountID(unchecked: "nobody"), session: SessionID(at: start, from: desk.entropy),
         isRecentLogin: true)
       #expect(
-        try await desk.storage.signIn(desk.intent(challenge: 7, link: link)) == .linkingAccountNotFound)
+        try await desk.storage.signIn(desk.intent(challenge: 7, link: link)) == .linkRefused(.accountNotFound)
+      )
       #expect(
         try await desk.storage.signIn(desk.intent(challenge: 7, createsAccount: false)) == .unknownIdentity)
       #expect(try await desk.arrive(challenge: 7).isNewUser)

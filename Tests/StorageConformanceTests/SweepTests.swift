@@ -36,11 +36,9 @@ struct SweepTests {
       let unused = Session.bare(1, of: account, at: start - 100, rotatedAt: start - 1)
       let used = Session.bare(2, of: account, at: start - 100, rotatedAt: start)
       var over = Session.bare(3, of: account, at: start - 100, rotatedAt: start - 50)
-      over.end = .ended
-      over.endedAt = start - 2
+      over.finish(as: .ended, at: start - 2)
       var overToday = Session.bare(4, of: account, at: start - 100, rotatedAt: start - 50)
-      overToday.end = .revoked
-      overToday.endedAt = start
+      overToday.finish(as: .revoked, at: start)
       for session in [unused, used, over, overToday] { try await desk.storage.insert(session) }
       #expect(try await desk.storage.sweep(Self.rules()) == false)
       for gone in [unused, over] { #expect(try await desk.storage.session(gone.id) == nil) }
@@ -80,6 +78,26 @@ struct SweepTests {
       // Twice through a table of a hundred, at 16 rows or more each time.
       for _ in 0..<14 { _ = try await desk.storage.sweep(Self.rules(limit: 1)) }
       #expect(try await desk.storage.sessions(of: account).count == 98)
+    }
+  }
+
+  @Test(arguments: Engine.allCases)
+  func `an anonymous account goes with its last session, and no other account does`(_ engine: Engine)
+    async throws
+  {
+    try await engine.run { desk in
+      let idle = Account.bare("idle", isAnonymous: true)
+      let used = Account.bare("used", isAnonymous: true)
+      let known = Account.bare("known")
+      for account in [idle, used, known] { try await desk.storage.insert(account) }
+      try await desk.storage.insert(Session.bare(1, of: idle.id, at: start - 100, rotatedAt: start - 1))
+      try await desk.storage.insert(Session.bare(2, of: used.id, at: start - 100, rotatedAt: start - 1))
+      try await desk.storage.insert(Session.bare(3, of: used.id, at: start - 100, rotatedAt: start))
+      try await desk.storage.insert(Session.bare(4, of: known.id, at: start - 100, rotatedAt: start - 1))
+      #expect(try await desk.storage.sweep(Self.rules()) == false)
+      #expect(try await desk.storage.account(idle.id) == nil)
+      #expect(try await desk.storage.account(used.id) != nil)
+      #expect(try await desk.storage.account(known.id) != nil)
     }
   }
 

@@ -39,19 +39,22 @@ struct SignIn: Sendable {
       throw Failure(FailureReason(error))
     }
     try limits.take(Array(token.claims.subject.text.utf8), from: limits.signInsByAccount)
-    let session = try await openSession(call, request(for: token, body, link))
+    let session = try await openSession(
+      call, request(for: token, body, link), createsAccount: body.autoCreate)
     let outcome = session.isRepeat ? "repeated" : session.isNewUser ? "new_account" : "returning"
     return (.json(answer(session, body, token, rawUserInfo)), outcome)
   }
 
   /// Whether somebody is new only the transaction knows. It is told beforehand whether he may be, and what was
   /// taken for a new account is put back when none was made.
-  private func openSession(_ call: Call, _ request: SignInRequest) async throws(Failure) -> IssuedSession {
+  private func openSession(
+    _ call: Call, _ request: SignInRequest, createsAccount: Bool
+  ) async throws(Failure) -> IssuedSession {
     let limits = call.policy.limits
-    let limiter = request.createsAccount ? limits.newAccountsByAddress : nil
+    let limiter = createsAccount ? limits.newAccountsByAddress : nil
     let wait = limits.reserve(call.address, from: limiter)
     do {
-      let session = try await issuer.signIn(wait == nil ? request : request.withoutNewAccount)
+      let session = try await issuer.signIn(request, createsAccount: createsAccount && wait == nil)
       if wait == nil, session.isRepeat || !session.isNewUser { limits.giveBack(call.address, to: limiter) }
       return session
     } catch {
@@ -93,10 +96,10 @@ struct SignIn: Sendable {
   ) -> SignInRequest {
     SignInRequest(
       identity: ProviderIdentity(provider: appleProviderID, subject: token.claims.subject),
-      profile: token.claims.profile, name: body.name, device: body.device, tokenDigest: token.digest,
+      audience: token.claims.audience, profile: token.claims.profile, name: body.name, device: body.device, tokenDigest: token.digest,
       tokenIssuedAt: token.claims.issuedAt, tokenExpiresAt: token.claims.expiresAt,
       isTokenTooOld: token.isTooOld, rawNonce: body.rawNonce,
-      demandsChallenge: token.nonceRule.demandsChallenge, link: link, createsAccount: body.autoCreate)
+      demandsChallenge: token.nonceRule.demandsChallenge, link: link)
   }
 
   /// Firebase's names, and ours. Unknown values are left out.
@@ -117,7 +120,7 @@ struct SignIn: Sendable {
       out.member("isPrivateEmail", account.profile.isPrivateEmail)
     }
     out.member("isNewUser", issued.isNewUser)
-    out.member("displayName", account.name?.displayName)
+    out.member("displayName", account.displayName)
     out.member("firstName", account.name?.givenName)
     out.member("lastName", account.name?.familyName)
     out.member("fullName", account.name?.fullName)

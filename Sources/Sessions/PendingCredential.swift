@@ -1,0 +1,121 @@
+package import Domain
+package import Storage
+internal import Crypto
+internal import Wire
+
+/// A credential that passed every check and then met an account that it may not enter: what it proved, to be
+/// brought again without Apple's sheet. Using it, or the credential itself, uses up both.
+package struct PendingCredential: Sendable, Equatable {
+  package let identity: ProviderIdentity
+  /// The client that the person signed in to.
+  package let audience: ClientID
+  package let profile: Profile
+  package let name: PersonName?
+  package let credential: CredentialKey
+  package let credentialExpiresAt: UnixTime
+  /// A challenge of ours that the nonce was, to be used up as well.
+  package let challenge: CredentialKey?
+  package let expiresAt: UnixTime
+}
+
+// Behind the prefix: master-key id (8 bytes) and the sealed JSON; base64url. It names a person, so it is sealed and
+// not only signed; it is stateless, since what makes it single is the record of the credential.
+private let prefix = "bpt1."
+private let context = Array("pending credential".utf8)
+
+extension MasterKeyRing {
+  /// The text of a pending credential; nil only when the cryptography fails.
+  func text(of pending: PendingCredential, entropy: Entropy) -> String? {
+    guard let sealed = try? current.pending.seal(pending.json, context: context, entropy: entropy) else {
+      return nil
+    }
+    return prefix + base64URLText(current.id.bytes + sealed)
+  }
+
+  /// Reads the text of a pending credential that is not over; nil for anything else.
+  func pendingCredential(from text: String, now: UnixTime) -> PendingCredential? {
+    guard text.utf8.count <= Limits.tokenBytes, text.utf8.starts(with: prefix.utf8),
+      let bytes = try? decodeBase64URL(text.utf8.dropFirst(prefix.utf8.count)),
+      let id = MasterKeyID(bytes.prefix(MasterKeyID.byteCount)), let key = self[id],
+      let json = key.pending.open(Array(bytes.dropFirst(MasterKeyID.byteCount)), context: context),
+      let object = try? JSONObject(parsing: json), let pending = PendingCredential(object),
+      now < pending.expiresAt
+    else { return nil }
+    return pending
+  }
+}
+
+extension PendingCredential {
+  fileprivate var json: [UInt8] {
+    var out = JSONWriter(reserving: 512)
+    out.member("provider", identity.provider)
+    out.member("sub", identity.subject.text)
+    out.member("aud", audience.text)
+    out.member("email", profile.email?.text)
+    out.member("emailVerified", profile.isEmailVerified)
+    out.member("isPrivateEmail", profile.isPrivateEmail)
+    if let status = profile.realUserStatus { out.member("realUserStatus", status.rawValue) }
+    if let name {
+      out.object("name") { out in
+        out.member("givenName", name.givenName)
+        out.member("familyName", name.familyName)
+        out.member("middleName", name.middleName)
+        out.member("namePrefix", name.namePrefix)
+        out.member("nameSuffix", name.nameSuffix)
+        out.member("nickname", name.nickname)
+      }
+    }
+    out.member("credential", credential)
+    out.member("credentialExpiresAt", credentialExpiresAt.seconds)
+    if let challenge { out.member("challenge", challenge) }
+    out.member("exp", expiresAt.seconds)
+    return out.finish()
+  }
+
+  fileprivate init?(_ object: JSONObject) {
+    guard let provider = object.text("provider"), let subject = object.text("sub").flatMap(Subject.init),
+      let audience = object.text("aud").flatMap(ClientID.init),
+      case .flag(let isEmailVerified) = object["emailVerified"],
+      case .flag(let isPrivateEmail) = object["isPrivateEmail"],
+      let credential = object.credential("credential"),
+      case .integer(let credentialExpiresAt) = object["credentialExpiresAt"],
+      case .integer(let expiresAt) = object["exp"]
+    else { return nil }
+    identity = ProviderIdentity(provider: provider, subject: subject)
+    self.audience = audience
+    let status = try? object.optionalInteger("realUserStatus")
+    profile = Profile(
+      email: object.text("email").flatMap(EmailAddress.init), isEmailVerified: isEmailVerified,
+      isPrivateEmail: isPrivateEmail, realUserStatus: status.flatMap(RealUserStatus.init(rawValue:)))
+    if case .object(let parts) = object["name"] {
+      name = PersonName(
+        givenName: parts.text("givenName"), familyName: parts.text("familyName"),
+        middleName: parts.text("middleName"), namePrefix: parts.text("namePrefix"),
+        nameSuffix: parts.text("nameSuffix"), nickname: parts.text("nickname"))
+    } else {
+      name = nil
+    }
+    self.credential = credential
+    self.credentialExpiresAt = UnixTime(credentialExpiresAt)
+    challenge = object.credential("challenge")
+    self.expiresAt = UnixTime(expiresAt)
+  }
+}
+
+extension JSONWriter {
+  fileprivate mutating func member(_ name: String, _ key: CredentialKey) {
+    object(name) { out in
+      out.member("stamp", key.stamp.seconds)
+      out.member("digest", base64URLText(key.digest))
+    }
+  }
+}
+
+extension JSONObject {
+  fileprivate func credential(_ name: String) -> CredentialKey? {
+    guard case .object(let key) = self[name], case .integer(let stamp) = key["stamp"],
+      let digest = key.text("digest").flatMap({ try? decodeBase64URL($0.utf8) })
+    else { return nil }
+    return CredentialKey(stamp: UnixTime(stamp), digest: digest)
+  }
+}

@@ -1,0 +1,90 @@
+package import Domain
+package import Storage
+internal import JOSE
+
+// Sessions without an identity provider, and what a bearer or an administrator does with accounts.
+extension SessionIssuer {
+  /// Makes an account that nobody's identity stands behind, and opens its first session.
+  package func openAnonymousSession() async throws(SessionRefusal) -> IssuedSession {
+    try await openSession(
+      of: AccountID(from: entropy), provider: "anonymous", isAnonymous: true, createsAccount: true,
+      customClaims: nil)
+  }
+
+  /// Opens a session of the account that a custom token names.
+  ///
+  /// - Parameter createsAccount: Whether an account that is not there is made.
+  package func signIn(
+    with token: CustomToken, createsAccount: Bool
+  ) async throws(SessionRefusal) -> IssuedSession {
+    try await openSession(
+      of: token.account, provider: "custom", isAnonymous: false, createsAccount: createsAccount,
+      customClaims: token.claims)
+  }
+
+  private func openSession(
+    of account: AccountID, provider: String, isAnonymous: Bool, createsAccount: Bool, customClaims: String?
+  ) async throws(SessionRefusal) -> IssuedSession {
+    let now = clock.now()
+    let intent = AccountSessionIntent(
+      account: account, provider: provider, isAnonymous: isAnonymous, createsAccount: createsAccount,
+      customClaims: customClaims, newSession: SessionID(at: now, from: entropy), masterKey: ring.current.id,
+      now: now)
+    switch try await asking({ () throws(StorageError) in try await storage.openSession(intent) }) {
+    case .opened(let grant, let isNewUser):
+      return try issue(grant, isNewUser: isNewUser, isRepeat: false, now: now)
+    case .accountDisabled: throw .accountDisabled
+    case .accountNotFound: throw .unknownIdentity
+    }
+  }
+
+  /// The account of a bearer whose session lives.
+  package func account(of claims: SessionTokenClaims) async throws(SessionRefusal) -> Account {
+    let bearer = bearer(claims, at: clock.now())
+    return try await grant(to: bearer).account
+  }
+
+  private func grant(to bearer: SessionBearer) async throws(SessionRefusal) -> SessionGrant {
+    switch try await asking({ () throws(StorageError) in try await storage.grant(to: bearer) }) {
+    case .success(let grant): return grant
+    case .failure(let refusal): throw .bearer(refusal)
+    }
+  }
+
+  /// Changes the account of a bearer.
+  package func change(
+    _ change: AccountChange, of claims: SessionTokenClaims
+  ) async throws(SessionRefusal) -> AccountChangeOutcome {
+    let now = clock.now()
+    let intent = AccountChangeIntent(target: .bearer(bearer(claims, at: now)), change: change, now: now)
+    return try await asking { () throws(StorageError) in try await storage.change(intent) }
+  }
+
+  /// Deletes the account of a bearer, if he signed in recently.
+  package func deleteAccount(of claims: SessionTokenClaims) async throws(SessionRefusal) {
+    let now = clock.now()
+    let intent = AccountDeletionIntent(
+      target: .bearer(bearer(claims, at: now)), demandsDisabled: false, now: now)
+    let outcomes = try await asking { () throws(StorageError) in try await storage.delete([intent]) }
+    if case .refused(let refusal)? = outcomes.first { throw .bearer(refusal) }
+  }
+
+  /// A session cookie: what a session token says, for longer, by an issuer of its own, so that neither is taken for
+  /// the other.
+  ///
+  /// - Parameter lifetime: Seconds.
+  package func sessionCookie(
+    for claims: SessionTokenClaims, lifetime: Int64
+  ) async throws(SessionRefusal) -> Secret<String> {
+    let now = clock.now()
+    let grant = try await grant(to: bearer(claims, at: now))
+    let payload = SessionTokenPayload(
+      issuer: cookieIssuer, audience: rules.audience, account: grant.account, session: grant.session,
+      issuedAt: now, expiresAt: now + lifetime)
+    guard let cookie = try? keys.sign(payload.json) else { throw .cannotSign }
+    return Secret(cookie)
+  }
+
+  /// `iss` of session cookies, which Firebase's Admin SDKs expect.
+  package var cookieIssuer: String { "https://session.firebase.google.com/" + rules.audience }
+}

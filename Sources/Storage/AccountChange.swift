@@ -1,0 +1,136 @@
+package import Domain
+
+/// What becomes of one value.
+package enum Change<Value: Sendable & Equatable>: Sendable, Equatable {
+  case keep
+  case set(Value)
+  case clear
+
+  fileprivate func apply(to value: inout Value?) {
+    switch self {
+    case .keep: break
+    case .set(let new): value = new
+    case .clear: value = nil
+    }
+  }
+}
+
+/// What is to become of an account; what is not named stays.
+package struct AccountChange: Sendable, Equatable {
+  package var displayName: Change<String> = .keep
+  package var photoURL: Change<String> = .keep
+  package var email: Change<EmailAddress> = .keep
+  package var isEmailVerified: Bool?
+  package var isDisabled: Bool?
+  package var customClaims: Change<String> = .keep
+  /// Ends the sessions that were opened up to then.
+  package var validSince: UnixTime?
+  /// Providers whose identity is taken off the account; one that it does not have changes nothing.
+  package var removedProviders: [String] = []
+  package var addedIdentities: [LinkedIdentity] = []
+
+  package init() {}
+}
+
+/// A change, and on whose word.
+package struct AccountChangeIntent: Sendable {
+  package let target: AccountTarget
+  package let change: AccountChange
+  package let now: UnixTime
+
+  package init(target: AccountTarget, change: AccountChange, now: UnixTime) {
+    self.target = target
+    self.change = change
+    self.now = now
+  }
+}
+
+/// What a change came to.
+package enum AccountChangeOutcome: Sendable, Equatable {
+  case changed(Account)
+  case refused(BearerRefusal)
+  /// Another account holds the address.
+  case emailTaken
+  /// Another account has the identity, or the account has another of that provider.
+  case identityTaken
+}
+
+/// A moment that lies no further back counts as now: what an administrator's clock calls now was read before the
+/// request was sent.
+private let nowSeconds: Int64 = 5
+
+/// Decides a change inside a transaction; all of it or nothing.
+package func decideAccountChange(
+  _ intent: AccountChangeIntent, in ledger: inout some Ledger
+) throws(StorageError) -> AccountChangeOutcome {
+  let change = intent.change
+  var account: Account
+  switch try decideTarget(of: intent.target, isGrave: !change.removedProviders.isEmpty, in: &ledger) {
+  case .success(let found): account = found
+  case .failure(let refusal): return .refused(refusal)
+  }
+  if case .set(let email) = change.email,
+    try ledger.accounts(holding: email).contains(where: { $0.id != account.id })
+  {
+    return .emailTaken
+  }
+  for added in change.addedIdentities {
+    let isOther = account.identity(at: added.provider).map { $0.identity != added.identity } ?? false
+    let holder = try ledger.account(holding: added.identity)
+    guard !isOther, holder == nil || holder?.id == account.id else { return .identityTaken }
+  }
+
+  account.apply(change, at: intent.now)
+  try ledger.update(account)
+  try changeIdentities(of: &account, change, in: &ledger)
+  if let moment = change.validSince {
+    let limit = moment >= intent.now - nowSeconds ? UnixTime(.max) : moment
+    try ledger.endSessions(of: account.id, openedUpTo: limit, as: .revoked, at: intent.now)
+  }
+  return .changed(account)
+}
+
+private func changeIdentities(
+  of account: inout Account, _ change: AccountChange, in ledger: inout some Ledger
+) throws(StorageError) {
+  for provider in change.removedProviders {
+    guard let removed = account.identity(at: provider) else { continue }
+    try ledger.delete(removed.identity)
+    account.identities.removeAll { $0.provider == provider }
+  }
+  for added in change.addedIdentities {
+    if let place = account.identities.firstIndex(where: { $0.identity == added.identity }) {
+      account.identities[place] = added
+      try ledger.update(added)
+    } else {
+      account.identities.append(added)
+      try ledger.insert(added, of: account.id)
+    }
+  }
+}
+
+extension Account {
+  fileprivate mutating func apply(_ change: AccountChange, at now: UnixTime) {
+    change.displayName.apply(to: &chosenName)
+    // What was cleared may be learnt again.
+    if change.displayName == .clear { name = nil }
+    change.photoURL.apply(to: &photoURL)
+    change.customClaims.apply(to: &customClaims)
+    if let isDisabled = change.isDisabled { self.isDisabled = isDisabled }
+    if let moment = change.validSince { validSince = min(moment, now) }
+    if !change.addedIdentities.isEmpty { isAnonymous = false }
+    applyEmail(change)
+  }
+
+  private mutating func applyEmail(_ change: AccountChange) {
+    var email = profile.email
+    change.email.apply(to: &email)
+    let isNew = email != profile.email
+    let isVerified = change.isEmailVerified ?? (isNew ? false : profile.isEmailVerified)
+    guard isNew || isVerified != profile.isEmailVerified else { return }
+    emailOrigin = email == nil ? .provider : .administrator
+    profile = Profile(
+      email: email, isEmailVerified: isVerified && email != nil,
+      isPrivateEmail: isNew ? false : profile.isPrivateEmail, realUserStatus: profile.realUserStatus)
+  }
+}

@@ -1,0 +1,37 @@
+package import Domain
+
+/// An account is to go, with everything that is known of the person.
+package struct AccountDeletionIntent: Sendable {
+  package let target: AccountTarget
+  /// Whether only a disabled account may go.
+  package let demandsDisabled: Bool
+  package let now: UnixTime
+
+  package init(target: AccountTarget, demandsDisabled: Bool, now: UnixTime) {
+    self.target = target
+    self.demandsDisabled = demandsDisabled
+    self.now = now
+  }
+}
+
+/// What it came to.
+package enum AccountDeletionOutcome: Sendable, Equatable {
+  case deleted(Account)
+  case refused(BearerRefusal)
+  case notDisabled
+}
+
+/// Decides a deletion inside a transaction. Records of used credentials outlive the account.
+package func decideAccountDeletion(
+  _ intent: AccountDeletionIntent, in ledger: inout some Ledger
+) throws(StorageError) -> AccountDeletionOutcome {
+  let account: Account
+  switch try decideTarget(of: intent.target, isGrave: true, in: &ledger) {
+  case .success(let found): account = found
+  case .failure(let refusal): return .refused(refusal)
+  }
+  guard account.isDisabled || !intent.demandsDisabled else { return .notDisabled }
+  try ledger.endSessions(of: account.id, openedUpTo: UnixTime(.max), as: .ended, at: intent.now)
+  try ledger.delete(account.id)
+  return .deleted(account)
+}

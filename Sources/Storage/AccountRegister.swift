@@ -1,0 +1,78 @@
+package import Domain
+
+/// What an account may be looked up by.
+package enum AccountKey: Hashable, Sendable {
+  case id(AccountID)
+  /// The oldest account that holds the address verified, else the oldest that holds it.
+  case email(EmailAddress)
+  case identity(ProviderIdentity)
+}
+
+/// An order of all accounts. What one lacks comes first, as the smallest; ties are in the order of creation.
+package struct AccountOrder: Sendable, Equatable {
+  /// What is compared, as bytes where it is text.
+  package enum Field: Int64, Sendable, CaseIterable { case id, email, name, createdAt, lastSignInAt }
+
+  package let field: Field
+  package let isDescending: Bool
+
+  package init(by field: Field, isDescending: Bool) {
+    self.field = field
+    self.isDescending = isDescending
+  }
+}
+
+/// Accounts out of an order, and how many there are in all.
+package struct AccountList: Sendable, Equatable {
+  package let accounts: [Account]
+  package let count: Int
+
+  package init(accounts: [Account], count: Int) {
+    self.accounts = accounts
+    self.count = count
+  }
+}
+
+/// What became of an account that was to be made.
+package enum AccountCreationOutcome: Sendable, Equatable {
+  case created
+  case idTaken
+  case identityTaken
+  case emailTaken
+}
+
+/// The accounts of several keys, each once, in the order of the keys.
+func decideLookup(of keys: [AccountKey], in ledger: inout some Ledger) throws(StorageError) -> [Account] {
+  var found: [Account] = []
+  var seen: Set<AccountID> = []
+  for key in keys {
+    let account: Account?
+    switch key {
+    case .id(let id): account = try ledger.account(id)
+    case .identity(let identity): account = try ledger.account(holding: identity)
+    case .email(let email):
+      let holders = try ledger.accounts(holding: email)
+      account = holders.first(where: \.profile.isEmailVerified) ?? holders.first
+    }
+    if let account, seen.insert(account.id).inserted { found.append(account) }
+  }
+  return found
+}
+
+/// Makes one account inside a transaction, if nothing of it is taken.
+///
+/// - Parameter sharesEmail: Whether another account may hold its address.
+func decideCreation(
+  of account: Account, sharesEmail: Bool, in ledger: inout some Ledger
+) throws(StorageError) -> AccountCreationOutcome {
+  guard try ledger.account(account.id) == nil else { return .idTaken }
+  for identity in account.identities where try ledger.account(holding: identity.identity) != nil {
+    return .identityTaken
+  }
+  if !sharesEmail, let email = account.profile.email, try !ledger.accounts(holding: email).isEmpty {
+    return .emailTaken
+  }
+  try ledger.insert(account)
+  for identity in account.identities { try ledger.insert(identity, of: account.id) }
+  return .created
+}
