@@ -1,8 +1,9 @@
 """Every management call of firebase-admin that Sign in with Apple needs, against a server of one's own.
 
-Without --admin-token the server is called as Firebase's emulator is, so it must be in development mode. With it,
-the server must not be, for the bearer `owner` has to be refused. The person of the id token is left as he was.
-Prints one JSON line: the way, what passed, and what failed with its reason; ends with 1 when something failed.
+Without --admin-token the server is called as Firebase's emulator is, so it must be in development mode. With
+it, the server must not be, for the bearer `owner` has to be refused. The person of the id token is left as he
+was. Prints one JSON line: the way, what passed, and what failed with its reason; ends with 1 when something
+failed.
 """
 
 import argparse

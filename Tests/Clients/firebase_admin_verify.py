@@ -1,7 +1,7 @@
 """Verifies a session JWT and a session cookie with firebase-admin, also after a revocation.
 
-The server must sign with RS256 and issue as Firebase does. The person's sessions are revoked in the end. Prints
-one JSON line: what passed, and what failed with its reason; ends with 1 when something failed.
+The server must sign with RS256 and issue as Firebase does. The person's sessions are revoked in the end.
+Prints one JSON line: what passed, and what failed with its reason; ends with 1 when something failed.
 """
 
 import argparse
