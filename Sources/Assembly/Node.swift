@@ -68,7 +68,9 @@ package final class Node: Sendable {
     let counts = APIMetrics(metrics.registry)
     let tables = endpoints.tables(counts)
     func router(_ routes: [Route]) -> Router {
-      Router(routes: routes, policies: reloading.policies, metrics: counts, entropy: entropy, log: log)
+      Router(
+        routes: routes, projectID: settings.projectID, policies: reloading.policies, metrics: counts,
+        entropy: entropy, log: log)
     }
     open.fill(router(admin == nil ? tables.open + tables.operators : tables.open))
     operators.fill(router(tables.operators))
