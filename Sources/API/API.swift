@@ -62,13 +62,13 @@ package struct Endpoints: Sendable {
 
   private func app(_ method: String, _ path: String, _ name: RouteName, _ handler: @escaping Handler) -> Route
   {
-    Route(method, path, name: name.rawValue, asksForKey: true, handler: handler)
+    Route(method, path, name: name.rawValue, access: .app, handler: handler)
   }
 
   private func open(_ method: String, _ path: String, _ name: RouteName, _ handler: @escaping Handler)
     -> Route
   {
-    Route(method, path, name: name.rawValue, asksForKey: false, handler: handler)
+    Route(method, path, name: name.rawValue, access: .open, handler: handler)
   }
 }
 

@@ -14,7 +14,37 @@ package enum FailureCode: String, Sendable, CaseIterable {
   case credentialTooOldLoginAgain = "CREDENTIAL_TOO_OLD_LOGIN_AGAIN"
   case operationNotAllowed = "OPERATION_NOT_ALLOWED"
   case invalidProviderID = "INVALID_PROVIDER_ID"
+  case invalidPendingToken = "INVALID_PENDING_TOKEN"
+  case emailExists = "EMAIL_EXISTS"
+  case missingRequestURI = "MISSING_REQUEST_URI"
+  case invalidRequestURI = "INVALID_REQUEST_URI"
+  case missingIDToken = "MISSING_ID_TOKEN"
+  case adminOnlyOperation = "ADMIN_ONLY_OPERATION"
+  case invalidReqType = "INVALID_REQ_TYPE"
+  case insufficientPermission = "INSUFFICIENT_PERMISSION"
+  case missingLocalID = "MISSING_LOCAL_ID"
+  case duplicateLocalID = "DUPLICATE_LOCAL_ID"
+  case duplicateRawID = "DUPLICATE_RAW_ID"
+  case claimsTooLarge = "CLAIMS_TOO_LARGE"
+  case invalidClaims = "INVALID_CLAIMS"
+  case forbiddenClaim = "FORBIDDEN_CLAIM"
+  case invalidDuration = "INVALID_DURATION"
+  case invalidPageSelection = "INVALID_PAGE_SELECTION"
+  case localIDListExceedsLimit = "LOCAL_ID_LIST_EXCEEDS_LIMIT"
+  case missingUserAccount = "MISSING_USER_ACCOUNT"
+  case invalidCustomToken = "INVALID_CUSTOM_TOKEN"
+  case missingCustomToken = "MISSING_CUSTOM_TOKEN"
+  case credentialMismatch = "CREDENTIAL_MISMATCH"
+  case unsupportedTenantOperation = "UNSUPPORTED_TENANT_OPERATION"
+  case tenantNotFound = "TENANT_NOT_FOUND"
+  case configurationNotFound = "CONFIGURATION_NOT_FOUND"
+  case invalidEmail = "INVALID_EMAIL"
+  case missingIdentifier = "MISSING_IDENTIFIER"
+  case invalidIdentifier = "INVALID_IDENTIFIER"
+  case missingContinueURI = "MISSING_CONTINUE_URI"
+  case invalidContinueURI = "INVALID_CONTINUE_URI"
   case invalidArgument = "INVALID_ARGUMENT"
+  case unauthenticated = "UNAUTHENTICATED"
   case permissionDenied = "PERMISSION_DENIED"
   case tooManyAttempts = "TOO_MANY_ATTEMPTS_TRY_LATER"
   case unavailable = "UNAVAILABLE"
@@ -36,6 +66,7 @@ package enum FailureReason: String, Sendable, CaseIterable {
   case challengeRequired = "challenge_required"
   case challengeExpired = "challenge_expired"
 
+  case tokenMissing = "token_missing"
   case tokenMalformed = "token_malformed"
   case tokenTooLarge = "token_too_large"
   case headerNotAllowed = "header_not_allowed"
@@ -69,6 +100,40 @@ package enum FailureReason: String, Sendable, CaseIterable {
   case operationNotAllowed = "operation_not_allowed"
   case invalidProviderID = "invalid_provider_id"
 
+  case invalidPendingToken = "invalid_pending_token"
+  case emailExists = "email_exists"
+  case missingRequestURI = "missing_request_uri"
+  case invalidRequestURI = "invalid_request_uri"
+  case missingIDToken = "missing_id_token"
+  case adminOnlyOperation = "admin_only_operation"
+  case invalidReqType = "invalid_req_type"
+  case insufficientPermission = "insufficient_permission"
+  case missingLocalID = "missing_local_id"
+  case duplicateLocalID = "duplicate_local_id"
+  case duplicateRawID = "duplicate_raw_id"
+  case claimsTooLarge = "claims_too_large"
+  case invalidClaims = "invalid_claims"
+  case forbiddenClaim = "forbidden_claim"
+  case invalidDuration = "invalid_duration"
+  case invalidPageSelection = "invalid_page_selection"
+  case localIDListExceedsLimit = "local_id_list_exceeds_limit"
+  case missingUserAccount = "missing_user_account"
+  case invalidCustomToken = "invalid_custom_token"
+  case missingCustomToken = "missing_custom_token"
+  case credentialMismatch = "credential_mismatch"
+  case unsupportedTenantOperation = "unsupported_tenant_operation"
+  case tenantNotFound = "tenant_not_found"
+  case configurationNotFound = "configuration_not_found"
+  case invalidEmail = "invalid_email"
+  case missingIdentifier = "missing_identifier"
+  case invalidIdentifier = "invalid_identifier"
+  case missingContinueURI = "missing_continue_uri"
+  case invalidContinueURI = "invalid_continue_uri"
+  case providerNotEnabled = "provider_not_enabled"
+  case disableNotAllowed = "disable_not_allowed"
+  case appleKeyMissing = "apple_key_missing"
+  case customTokensNotEnabled = "custom_tokens_not_enabled"
+
   case bodyMalformed = "body_malformed"
   case requestMalformed = "request_malformed"
   case requestTimeout = "request_timeout"
@@ -77,12 +142,15 @@ package enum FailureReason: String, Sendable, CaseIterable {
   case fieldMissing = "field_missing"
   case fieldType = "field_type"
   case fieldTooLong = "field_too_long"
+  case fieldInvalid = "field_invalid"
   case bodyTooLarge = "body_too_large"
   case mediaTypeNotSupported = "media_type_not_supported"
   case notFound = "not_found"
   case methodNotAllowed = "method_not_allowed"
   case apiKeyMissing = "api_key_missing"
   case apiKeyInvalid = "api_key_invalid"
+  case adminTokenMissing = "admin_token_missing"
+  case adminTokenInvalid = "admin_token_invalid"
 
   case tooManyAttempts = "too_many_attempts_try_later"
 
@@ -146,6 +214,7 @@ extension FailureReason {
     case .challengeExpired:
       (.missingOrInvalidNonce, 400, "The nonce from /v1/nonces is too old. Fetch a new one and start again.")
 
+    case .tokenMissing: (.invalidIdpResponse, 400, "postBody holds no id_token. Send Apple's ID token in it.")
     case .tokenMalformed: (.invalidIdpResponse, 400, "idToken is no compact JWT of three base64url parts.")
     case .tokenTooLarge: (.invalidIdpResponse, 400, "idToken is far longer than any token of Apple's.")
     case .headerNotAllowed: (.invalidIdpResponse, 400, "The token's header is not one that Apple writes.")
@@ -192,6 +261,77 @@ extension FailureReason {
     case .operationNotAllowed: (.operationNotAllowed, 400, "The account has another Apple identity already.")
     case .invalidProviderID: (.invalidProviderID, 400, "providerId must be apple.com.")
 
+    case .invalidPendingToken:
+      (.invalidPendingToken, 400, "The pending token is unknown, used or too old. Sign in with Apple again.")
+    case .emailExists:
+      (.emailExists, 400, "Another account has this e-mail address. Sign in to that one, then link.")
+    case .missingRequestURI: (.missingRequestURI, 400, "Send requestUri, such as http://localhost.")
+    case .invalidRequestURI: (.invalidRequestURI, 400, "requestUri must be an absolute URL.")
+    case .missingIDToken: (.missingIDToken, 400, "Send idToken: the session token of the account.")
+    case .adminOnlyOperation:
+      (
+        .adminOnlyOperation, 400,
+        "Only administrators make accounts without an identity, unless BRAMLEY_ANONYMOUS is true."
+      )
+    case .invalidReqType:
+      (.invalidReqType, 400, "Nothing in the request says whose account is meant. Send idToken.")
+    case .insufficientPermission:
+      (
+        .insufficientPermission, 400,
+        "Only an administrator may ask for this. Leave the field out, or send an administrator's bearer."
+      )
+    case .missingLocalID: (.missingLocalID, 400, "Send localId: the account that is meant.")
+    case .duplicateLocalID:
+      (.duplicateLocalID, 400, "An account with this localId is there already. Choose another.")
+    case .duplicateRawID: (.duplicateRawID, 400, "The rawId belongs to another account already.")
+    case .claimsTooLarge:
+      (.claimsTooLarge, 400, "customAttributes must have at most 1000 characters. Keep less in the token.")
+    case .invalidClaims: (.invalidClaims, 400, "customAttributes must be the text of one JSON object.")
+    case .forbiddenClaim:
+      (.forbiddenClaim, 400, "A custom claim has a name that belongs to the server. Rename it.")
+    case .invalidDuration:
+      (.invalidDuration, 400, "validDuration must be a number of seconds from 300 to 1209600.")
+    case .invalidPageSelection:
+      (.invalidPageSelection, 400, "nextPageToken is none of this server's. Begin without one.")
+    case .localIDListExceedsLimit:
+      (.localIDListExceedsLimit, 400, "The list names too many accounts. Send it in smaller parts.")
+    case .missingUserAccount: (.missingUserAccount, 400, "Send at least one account in users.")
+    case .invalidCustomToken:
+      (
+        .invalidCustomToken, 400,
+        "The custom token is malformed, expired, or signed by no key of BRAMLEY_CUSTOM_TOKEN_KEYS. Make a new one."
+      )
+    case .missingCustomToken: (.missingCustomToken, 400, "Send token: the custom token.")
+    case .credentialMismatch:
+      (.credentialMismatch, 400, "The custom token was made for another project. Make one for this server's.")
+    case .unsupportedTenantOperation:
+      (.unsupportedTenantOperation, 400, "This server has no tenants. Leave tenantId out.")
+    case .tenantNotFound: (.tenantNotFound, 400, "This server has no tenants. Use the path without one.")
+    case .configurationNotFound:
+      (
+        .configurationNotFound, 400,
+        "The project in the path is not this server's. Use the one of BRAMLEY_PROJECT_ID."
+      )
+    case .invalidEmail: (.invalidEmail, 400, "email must be one e-mail address.")
+    case .missingIdentifier: (.missingIdentifier, 400, "Send identifier: an e-mail address.")
+    case .invalidIdentifier: (.invalidIdentifier, 400, "identifier must be an e-mail address.")
+    case .missingContinueURI: (.missingContinueURI, 400, "Send continueUri, such as http://localhost.")
+    case .invalidContinueURI: (.invalidContinueURI, 400, "continueUri must be an absolute URL.")
+    case .providerNotEnabled:
+      (
+        .operationNotAllowed, 400,
+        "This server signs people in with Apple. It has no passwords, phone numbers or mail links."
+      )
+    case .disableNotAllowed:
+      (.operationNotAllowed, 400, "An app cannot disable an account. Ask an administrator, or delete it.")
+    case .appleKeyMissing:
+      (
+        .operationNotAllowed, 400,
+        "The server has no private key of Apple's. Set BRAMLEY_APPLE_TEAM_ID, BRAMLEY_APPLE_KEY_ID and BRAMLEY_APPLE_PRIVATE_KEY."
+      )
+    case .customTokensNotEnabled:
+      (.operationNotAllowed, 400, "The server takes no custom tokens. Set BRAMLEY_CUSTOM_TOKEN_KEYS.")
+
     case .bodyMalformed: (.invalidArgument, 400, "The body is not what its media type says.")
     case .requestMalformed: (.invalidArgument, 400, "The request could be read in more than one way.")
     case .requestTimeout: (.invalidArgument, 408, "The request did not arrive in time.")
@@ -200,6 +340,7 @@ extension FailureReason {
     case .fieldMissing: (.invalidArgument, 400, "A field that is needed is missing or empty.")
     case .fieldType: (.invalidArgument, 400, "A field has the wrong type.")
     case .fieldTooLong: (.invalidArgument, 400, "A field is too long.")
+    case .fieldInvalid: (.invalidArgument, 400, "A field has a value that it cannot have.")
     case .bodyTooLarge: (.invalidArgument, 413, "The body is too large.")
     case .mediaTypeNotSupported:
       (
@@ -210,6 +351,9 @@ extension FailureReason {
     case .methodNotAllowed: (.invalidArgument, 405, "The route does not take this method.")
     case .apiKeyMissing: (.permissionDenied, 403, "Send an API key as ?key= or X-API-Key.")
     case .apiKeyInvalid: (.permissionDenied, 403, "The API key is not one of this server's.")
+    case .adminTokenMissing:
+      (.unauthenticated, 401, "Send an administrator's token as a bearer in the Authorization header.")
+    case .adminTokenInvalid: (.unauthenticated, 401, "The bearer is no administrator's token of this server.")
 
     case .tooManyAttempts:
       (.tooManyAttempts, 429, "Too many requests of one address or account. Wait as Retry-After says.")
@@ -230,18 +374,40 @@ extension FailureReason {
 
 /// A request that is refused, with everything its answer says.
 package struct Failure: Error, Equatable, Sendable {
+  /// A member beside `error`; Firebase's SDKs look there for what a conflict is about.
+  package struct Member: Equatable, Sendable {
+    let name: String
+    /// The value, as JSON.
+    let json: [UInt8]
+
+    /// - Parameter json: One JSON value.
+    package init(_ name: String, json: [UInt8]) {
+      self.name = name
+      self.json = json
+    }
+  }
+
   package let reason: FailureReason
   /// The field that is wrong, as the request spells it.
   package let field: String?
   /// Whether it is the bearer of the request that is refused: then 401, with a challenge (RFC 6750 §3).
   package let isBearer: Bool
+  /// What stands in the sentence's place, where a program reads it: the name of a claim. Nothing that a person wrote
+  /// about himself.
+  package let detail: String?
+  package let beside: [Member]
   /// Seconds to wait, where that is known.
   package let retryAfter: Int64?
 
-  package init(_ reason: FailureReason, field: String? = nil, isBearer: Bool = false) {
+  package init(
+    _ reason: FailureReason, field: String? = nil, isBearer: Bool = false, detail: String? = nil,
+    beside: [Member] = []
+  ) {
     self.reason = reason
     self.field = field
     self.isBearer = isBearer
+    self.detail = detail
+    self.beside = beside
     retryAfter = nil
   }
 
@@ -250,6 +416,8 @@ package struct Failure: Error, Equatable, Sendable {
     reason = .tooManyAttempts
     field = nil
     isBearer = false
+    detail = nil
+    beside = []
     retryAfter = seconds
   }
 

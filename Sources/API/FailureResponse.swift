@@ -6,37 +6,68 @@ extension Failure {
   ///
   /// - Parameters:
   ///   - retryAfter: Seconds, for a 503; drawn anew for each answer, so that clients do not come back at once.
-  ///   - extra: Further members beside `error`.
-  func response(
-    requestID: String, retryAfter: Int64, extra: (inout JSONWriter) -> Void = { _ in }
-  ) -> Response {
-    let row = reason.row
-    let message = "\(row.code.rawValue) : \(row.sentence)"
+  ///   - face: Whose words are expected.
+  func response(requestID: String, retryAfter: Int64, face: Face = .bramley) -> Response {
+    let words = face == .firebase ? keyWords ?? words : words
+    var response = Response.json(envelope(words, requestID: requestID), status: words.status)
+    if words.status == 503 || words.status == 429 {
+      response.headers.append("Retry-After", String(self.retryAfter ?? retryAfter))
+    }
+    if words.status == 401 {
+      // A request without a bearer is told the scheme and no error (RFC 6750 §3.1).
+      response.headers.append(
+        "WWW-Authenticate", reason == .adminTokenMissing ? "Bearer" : "Bearer error=\"invalid_token\"")
+    }
+    return response
+  }
+
+  private func envelope(_ words: Words, requestID: String) -> [UInt8] {
     var details = JSONWriter(reserving: 128)
     details.member("reason", reason.rawValue)
     details.member("requestId", requestID)
     details.member("field", field)
     var error = JSONWriter(reserving: 128)
-    error.member("message", message)
-    error.member("reason", classicReason(status))
+    error.member("message", words.message)
+    error.member("reason", words.classicReason)
     error.member("domain", "global")
     var out = JSONWriter(reserving: 512)
     out.object("error") { out in
-      out.member("code", Int64(status))
-      out.member("message", message)
-      out.member("status", canonicalStatus(status))
+      out.member("code", Int64(words.status))
+      out.member("message", words.message)
+      out.member("status", canonicalStatus(words.status))
       out.member("errors", jsonArray: [error.finish()])
       out.member("details", jsonArray: [details.finish()])
     }
-    extra(&out)
-    var response = Response.json(out.finish(), status: status)
-    if status == 503 || status == 429 {
-      response.headers.append("Retry-After", String(self.retryAfter ?? retryAfter))
+    for member in beside { out.member(member.name, json: member.json) }
+    return out.finish()
+  }
+
+  private struct Words {
+    let status: Int
+    let message: String
+    let classicReason: String
+  }
+
+  private var words: Words {
+    let row = reason.row
+    return Words(
+      status: status, message: "\(row.code.rawValue) : \(detail ?? "\(row.sentence)")",
+      classicReason: reason == .adminTokenMissing ? "required" : API.classicReason(status))
+  }
+
+  /// What Google says of an API key, to the letter: iOS knows the fault by the classic reason, and JavaScript by the
+  /// sentence, which stands there without a code.
+  private var keyWords: Words? {
+    switch reason {
+    case .apiKeyMissing:
+      Words(
+        status: 403, message: "The request is missing a valid API key.",
+        classicReason: API.classicReason(403))
+    case .apiKeyInvalid:
+      Words(
+        status: 400, message: "API key not valid. Please pass a valid API key.", classicReason: "keyInvalid")
+    default: nil
     }
-    if status == 401 {
-      response.headers.append("WWW-Authenticate", "Bearer error=\"invalid_token\"")
-    }
-    return response
   }
 }
 

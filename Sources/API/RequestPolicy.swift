@@ -1,4 +1,5 @@
 package import AppleIdentity
+package import Crypto
 package import Domain
 internal import Synchronization
 
@@ -6,16 +7,26 @@ internal import Synchronization
 package final class RequestPolicy: Sendable {
   let appleRules: IdentityTokenRules
   let apiKeys: APIKeys
+  let adminTokens: AdminTokens
+  /// Whether `Bearer owner` is an administrator.
+  let isDevMode: Bool
+  /// Who may sign custom tokens.
+  let customTokenKeys: [PublicKey]
   let crossOrigin: CrossOriginPolicy
   let limits: RequestLimits
   let trustedProxies: [Network]
 
+  /// - Parameter adminTokens: By the name of their holder.
   package init(
-    appleRules: IdentityTokenRules, apiKeys: [Secret<String>], allowedOrigins: [String],
-    limits: RequestLimits, trustedProxies: [Network]
+    appleRules: IdentityTokenRules, apiKeys: [Secret<String>], adminTokens: [String: Secret<String>],
+    isDevMode: Bool, customTokenKeys: [PublicKey], allowedOrigins: [String], limits: RequestLimits,
+    trustedProxies: [Network]
   ) {
     self.appleRules = appleRules
     self.apiKeys = APIKeys(apiKeys)
+    self.adminTokens = AdminTokens(adminTokens)
+    self.isDevMode = isDevMode
+    self.customTokenKeys = customTokenKeys
     crossOrigin = CrossOriginPolicy(allowed: allowedOrigins)
     self.limits = limits
     self.trustedProxies = trustedProxies

@@ -3,55 +3,23 @@ package import HTTPServer
 package import Telemetry
 internal import Wire
 
-/// One request on its way to a handler, with the id that finds it in the log.
-package struct Call: Sendable {
-  package let request: Request
-  package let requestID: String
-  /// The settings in force when it came.
-  package let policy: RequestPolicy
-  /// What rates count it under: an IPv4 address, or the first half of an IPv6 one.
-  let address: [UInt8]
-}
-
-/// The one kind of handler. It runs on the listener's thread until it first waits for something.
-package typealias Handler = @Sendable (Call) async throws(Failure) -> Response
-
-/// One line of the route table.
-package struct Route: Sendable {
-  package let method: String
-  package let path: String
-  /// A label for logs and metrics; never the request's own path.
-  package let name: String
-  /// Whether the caller names itself with an API key, when any are set.
-  package let asksForKey: Bool
-  package let handler: Handler
-
-  package init(
-    _ method: String, _ path: String, name: String, asksForKey: Bool, handler: @escaping Handler
-  ) {
-    self.method = method
-    self.path = path
-    self.name = name
-    self.asksForKey = asksForKey
-    self.handler = handler
-  }
-}
-
 /// Takes a request to its handler, and gives every answer what all answers have: a request id, CORS headers, the
 /// envelope where it is a refusal, and a log line.
 package struct Router: Sendable {
-  private let routes: [String: [String: Route]]
+  private let table: RouteTable
+  private let projectID: String
   private let policies: PolicyHolder
   private let metrics: APIMetrics
   private let entropy: Entropy
   private let log: Log
 
+  /// - Parameter projectID: What `{project}` in a path has to be.
   package init(
-    routes: [Route], policies: PolicyHolder, metrics: APIMetrics, entropy: Entropy, log: Log
+    routes: [Route], projectID: String, policies: PolicyHolder, metrics: APIMetrics, entropy: Entropy,
+    log: Log
   ) {
-    self.routes = Dictionary(grouping: routes, by: \.path).mapValues { routes in
-      Dictionary(uniqueKeysWithValues: routes.map { ($0.method, $0) })
-    }
+    table = RouteTable(routes)
+    self.projectID = projectID
     self.policies = policies
     self.metrics = metrics
     self.entropy = entropy
@@ -61,19 +29,20 @@ package struct Router: Sendable {
   /// Answers a request.
   package func respond(to request: Request) async -> Response {
     let call = makeCall(request)
-    if request.method == "OPTIONS" { return finished(preflight(call), call, route: "preflight") }
-    var routeName = "none"
-    var response: Response
+    let match = match(call)
+    if request.method == "OPTIONS" { return finished(preflight(call, match), call, route: "preflight") }
+    var route: Route?
     do throws(Failure) {
-      let route = try route(for: request)
-      routeName = route.name
-      if route.asksForKey { try call.policy.apiKeys.check(request) }
-      response = try await route.handler(call)
+      guard let match else { throw Failure(.notFound) }
+      let found = try match.route(for: request.method)
+      route = found
+      let response = try await found.handler(admitted(call, to: found, match.parameters))
+      return finished(response, call, route: found.name)
     } catch {
-      response = failureResponse(error, call)
-      return finished(response, call, route: routeName, reason: error.reason)
+      var response = failureResponse(error, call, face: route?.face ?? .bramley)
+      if error.reason == .methodNotAllowed { response.headers.append("Allow", allowedMethods(match)) }
+      return finished(response, call, route: route?.name ?? "none", reason: error.reason)
     }
-    return finished(response, call, route: routeName)
   }
 
   /// What the listener's own refusals say; the request is there unless its head could not be read.
@@ -88,7 +57,7 @@ package struct Router: Sendable {
       return response
     }
     let call = makeCall(request)
-    return finished(failureResponse(failure, call), call, route: "none", reason: failure.reason)
+    return finished(failureResponse(failure, call, face: .bramley), call, route: "none", reason: failure.reason)
   }
 
   private func makeCall(_ request: Request) -> Call {
@@ -98,32 +67,40 @@ package struct Router: Sendable {
       address: countedAddress(of: request, trusting: policy.trustedProxies))
   }
 
-  private func route(for request: Request) throws(Failure) -> Route {
-    guard let methods = routes[request.path] else { throw Failure(.notFound) }
-    if let route = methods[request.method] { return route }
-    if request.method == "HEAD", let route = methods["GET"] { return route }
-    throw Failure(.methodNotAllowed)
+  /// What the path names, for a server with these administrators or none.
+  private func match(_ call: Call) -> PathMatch? {
+    let match = table.match(call.request)
+    return call.policy.hasAdministrators ? match : match?.withoutAdministration
   }
 
-  private func failureResponse(_ failure: Failure, _ call: Call) -> Response {
-    var response = failure.response(requestID: call.requestID, retryAfter: retryAfter)
-    if failure.reason == .methodNotAllowed {
-      response.headers.append("Allow", allowedMethods(call.request.path))
+  /// The call as the handler gets it: let in, and with the right project.
+  private func admitted(
+    _ call: Call, to route: Route, _ parameters: [String: String]
+  ) throws(Failure) -> Call {
+    var call = call
+    call.administrator = try call.policy.admit(call.request, to: route)
+    call.parameters = parameters
+    if let project = parameters["project"], !project.utf8.elementsEqual(projectID.utf8) {
+      throw Failure(.configurationNotFound)
     }
-    return response
+    return call
   }
 
-  private func preflight(_ call: Call) -> Response {
+  private func failureResponse(_ failure: Failure, _ call: Call, face: Face) -> Response {
+    failure.response(requestID: call.requestID, retryAfter: retryAfter, face: face)
+  }
+
+  private func preflight(_ call: Call, _ match: PathMatch?) -> Response {
     var response = Response(status: 204)
-    response.headers.append("Allow", allowedMethods(call.request.path))
+    response.headers.append("Allow", allowedMethods(match))
     if call.request.headers.first("Access-Control-Request-Method") != nil {
       call.policy.crossOrigin.addPreflight(to: &response, for: call.request)
     }
     return response
   }
 
-  private func allowedMethods(_ path: String) -> String {
-    let methods = routes[path].map { Set($0.keys) } ?? []
+  private func allowedMethods(_ match: PathMatch?) -> String {
+    let methods = Set(match?.methods.keys.map { $0 } ?? [])
     let implied: Set = methods.contains("GET") ? ["HEAD", "OPTIONS"] : ["OPTIONS"]
     return methods.union(implied).sorted().joined(separator: ", ")
   }

@@ -50,7 +50,7 @@ package final class Node: Sendable {
     let publicURL = settings.publicURL ?? "\(scheme)://\(listener.address)"
     let issuer = SessionIssuer(
       rules: tokenRules(settings, issuer: settings.issuer ?? publicURL),
-      recentLoginWindow: settings.recentLoginWindow, linking: .off, storage: storage, ring: ring, keys: keys, clock: clock,
+      recentLoginWindow: settings.recentLoginWindow, linking: settings.accountLinking, storage: storage, ring: ring, keys: keys, clock: clock,
       entropy: entropy)
     metrics.watch(
       storage: storage, directory: directory, issuer: issuer, listener: listener, clock: clock, log: log)
@@ -68,7 +68,9 @@ package final class Node: Sendable {
     let counts = APIMetrics(metrics.registry)
     let tables = endpoints.tables(counts)
     func router(_ routes: [Route]) -> Router {
-      Router(routes: routes, policies: reloading.policies, metrics: counts, entropy: entropy, log: log)
+      Router(
+        routes: routes, projectID: settings.projectID, policies: reloading.policies, metrics: counts,
+        entropy: entropy, log: log)
     }
     open.fill(router(admin == nil ? tables.open + tables.operators : tables.open))
     operators.fill(router(tables.operators))

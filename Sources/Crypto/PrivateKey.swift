@@ -95,7 +95,8 @@ private func refusePassphrase(
   _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int32, _ writing: Int32, _ context: UnsafeMutableRawPointer?
 ) -> Int32 { -1 }
 
-private func isP256(_ key: OpaquePointer) -> Bool {
+/// Whether an EC key is one of the one curve that is used here.
+func isP256(_ key: OpaquePointer) -> Bool {
   var name = [CChar](repeating: 0, count: 64)
   var length = 0
   guard unsafe EVP_PKEY_get_group_name(key, &name, name.count, &length) == 1 else { return false }

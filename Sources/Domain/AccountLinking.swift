@@ -1,8 +1,7 @@
-/// Whether an e-mail address may decide whose account a new identity belongs to.
+/// What an e-mail address decides when somebody signs in whom nobody knows by his identity.
 package enum AccountLinking: String, Sendable, CaseIterable {
-  /// It decides nothing; several accounts may hold one address.
+  /// Nothing: several accounts may hold one address.
   case off
-  /// A new identity joins the account that holds its address if both are verified and neither is a relay address;
-  /// an address that is held otherwise gets no session.
+  /// The identity joins the account that holds the address, when both are verified and neither is a relay address.
   case verifiedEmail = "verified-email"
 }

@@ -44,7 +44,7 @@ struct RawSettings {
     }
   }
 
-  /// Known settings by name; `NAME_FILE` of a secret becomes the contents of that file.
+  /// Known settings by name; `NAME_FILE` becomes the contents of that file.
   private mutating func gather(
     _ settings: [(name: String, text: String, source: String)], _ contents: (String) -> [UInt8]?
   ) -> [String: Value] {
@@ -54,7 +54,7 @@ struct RawSettings {
       var value = text
       if known[name] == nil {
         target = String(name.dropLast(name.hasSuffix("_file") ? "_file".count : 0))
-        guard target != name, known[target]?.isSecret == true else {
+        guard target != name, known[target]?.mayBeFile == true else {
           faults.append(SettingsFault(setting: source, problem: "no such setting"))
           continue
         }

@@ -23,6 +23,12 @@ package struct Settings: Sendable {
     package let port: UInt16
     /// `host:port`, an IPv6 address in brackets.
     package var text: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+    /// Whether only this machine can reach it: `localhost`, 127.0.0.0/8 or `::1`.
+    package var isLoopback: Bool {
+      if host == "localhost" { return true }
+      let bytes = addressBytes(host)
+      return bytes?.count == 4 ? bytes?.first == 127 : bytes == [UInt8](repeating: 0, count: 15) + [1]
+    }
     /// Whether this is every address of the machine, in any spelling of nothing but zeros.
     package var isWildcard: Bool {
       // `0` and the like are addresses to the system, too.
@@ -44,6 +50,10 @@ package struct Settings: Sendable {
   /// The first makes new things, all are accepted. Nil: a file beside the database.
   package let masterKeys: [Secret<[UInt8]>]?
   package let apiKeys: [Secret<String>]
+  /// By the name of their holder; empty: there are no administrators.
+  package let adminTokens: [String: Secret<String>]
+  /// Whether `Bearer owner` is an administrator; then everything is on this machine.
+  package let isDevMode: Bool
   package let appleRules: IdentityTokenRules
   package let appleBaseURL: String
   package let sessionAlgorithm: SignatureAlgorithm
@@ -53,6 +63,11 @@ package struct Settings: Sendable {
   package let clockLeeway: Int64
   package let retryWindow: Int64
   package let recentLoginWindow: Int64
+  package let accountLinking: AccountLinking
+  /// Whether an account may be made without an identity.
+  package let allowsAnonymous: Bool
+  /// Who may sign custom tokens.
+  package let customTokenKeys: [PublicKey]
   /// `*` alone, or exact origins.
   package let allowedOrigins: [String]
   package let rates: Rates

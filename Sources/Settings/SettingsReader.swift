@@ -18,28 +18,37 @@ package func readSettings(
   let listen = reader.address("listen") ?? Settings.Listen(host: "127.0.0.1", port: 8080)
   let projectID = reader.projectID()
   let apple = reader.appleRules()
+  let adminListen = reader.address("admin_listen")
+  let publicURL = reader.publicURL(for: listen)
+  let trustedProxies = reader.trustedProxies()
+  let isDevMode = reader.devMode(
+    listeners: [("listen", listen), ("admin_listen", adminListen)], publicURL: publicURL, trustedProxies)
   let settings = Settings(
-    listen: listen, adminListen: reader.address("admin_listen"), tls: reader.tls(contents),
-    publicURL: reader.publicURL(for: listen), projectID: projectID,
+    listen: listen, adminListen: adminListen, tls: reader.tls(contents),
+    publicURL: publicURL, projectID: projectID,
     issuer: reader.issuer(projectID: projectID), databasePath: reader.databasePath(),
     masterKeys: reader.masterKeys(), apiKeys: reader.list("api_keys").map { Secret($0) },
+    adminTokens: reader.adminTokens(), isDevMode: isDevMode,
     appleRules: apple.rules, appleBaseURL: reader.appleBaseURL(), sessionAlgorithm: reader.sessionAlgorithm(),
     sessionTTL: reader.number("session_ttl", 600...86_400, default: 3600),
     sessionIdleTTL: reader.number("session_idle_ttl", 600...315_360_000, default: 2_592_000),
     sessionMaxTTL: reader.number("session_max_ttl", 600...315_360_000, default: 31_536_000),
     clockLeeway: apple.rules.leeway, retryWindow: reader.number("retry_window", 0...3600, default: 120),
     recentLoginWindow: reader.number("recent_login_window", 0...86_400, default: 300),
-    allowedOrigins: reader.allowedOrigins(),
+    accountLinking: reader.accountLinking(), allowsAnonymous: reader.flag("anonymous"),
+    customTokenKeys: reader.customTokenKeys(), allowedOrigins: reader.allowedOrigins(),
     rates: Rates(
       signIn: reader.rate("rate_signin", default: Rate(count: 30, period: 60)),
       refresh: reader.rate("rate_refresh", default: Rate(count: 60, period: 60)),
       signUp: reader.rate("rate_signup", default: Rate(count: 100, period: 3600))),
-    trustedProxies: reader.trustedProxies(),
+    trustedProxies: trustedProxies,
     threads: Int(reader.number("threads", 1...64, default: Int64(min(max(cores, 1), 64)))),
-    logLevel: reader.logLevel(), warnings: apple.warnings)
+    logLevel: reader.logLevel(), warnings: apple.warnings + (isDevMode ? [devModeWarning] : []))
   guard reader.raw.faults.isEmpty else { throw SettingsFaults(faults: reader.raw.faults) }
   return settings
 }
+
+private let devModeWarning = "dev_mode is on: everybody on this machine is an administrator"
 
 /// One setting as `config print` shows it.
 package struct PrintedSetting: Sendable, Equatable {
@@ -60,7 +69,8 @@ package func printedSettings(
       return PrintedSetting(variable: setting.variable, text: setting.defaultText, source: nil)
     }
     return PrintedSetting(
-      variable: setting.variable, text: setting.isSecret ? "[redacted]" : withoutPassword(value.text),
+      variable: setting.variable,
+      text: setting.isSecret ? "[redacted]" : withoutPassword(onOneLine(value.text)),
       source: value.source)
   }
 }
@@ -70,6 +80,11 @@ package func settingsForRestart(_ before: [PrintedSetting], _ after: [PrintedSet
   let needsRestart = Set(allSettings.filter { !$0.isReloadable }.map(\.variable))
   return zip(before, after).filter { $0.text != $1.text && needsRestart.contains($0.variable) }.map(
     \.0.variable)
+}
+
+/// Line feeds as they may be written in the environment, so that one setting is one line.
+private func onOneLine(_ text: String) -> String {
+  text.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: "\\n")
 }
 
 /// A URL without its passwords: behind the user name, and in the query.
@@ -92,12 +107,12 @@ private func withoutUserPassword(_ text: String) -> String {
 }
 
 /// Turns text into values. A fault is noted and a stand-in returned, so that one run finds all of them.
-private struct SettingsReader {
+struct SettingsReader {
   var raw: RawSettings
 
   init(_ raw: RawSettings) { self.raw = raw }
 
-  private func text(_ name: String) -> String? {
+  func text(_ name: String) -> String? {
     raw.values[name].map { trimmed($0.text) }
   }
 
@@ -115,6 +130,16 @@ private struct SettingsReader {
       return standard
     }
     return number
+  }
+
+  mutating func flag(_ name: String) -> Bool {
+    switch text(name) {
+    case nil, "false": return false
+    case "true": return true
+    default:
+      raw.fault(name, "must be true or false")
+      return false
+    }
   }
 
   mutating func address(_ name: String) -> Settings.Listen? {
@@ -178,11 +203,7 @@ private struct SettingsReader {
 
   mutating func projectID() -> String {
     let id = text("project_id") ?? "bramley"
-    let isNameByte: (UInt8) -> Bool = { byte in
-      (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
-        || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_") || byte == UInt8(ascii: ".")
-    }
-    if !(1...64).contains(id.utf8.count) || !id.utf8.allSatisfy(isNameByte) {
+    if !isName(id) {
       raw.fault("project_id", "must be 1 to 64 letters, digits, `-`, `_` or `.`")
     }
     return id
@@ -293,6 +314,15 @@ private let nonceRules: [String: NonceRule] = [
   "nonce=raw+challenge": NonceRule(form: .raw, demandsChallenge: true),
 ]
 
+/// 1 to 64 letters, digits, `-`, `_` or `.`.
+func isName(_ text: String) -> Bool {
+  (1...64).contains(text.utf8.count)
+    && text.utf8.allSatisfy { byte in
+      (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+        || "-_.".utf8.contains(byte)
+    }
+}
+
 /// A URL of one of the schemes, of printable ASCII, with something behind the scheme, no query or fragment, and
 /// no slash at its end: paths are appended to it.
 private func isURL(_ text: String, schemes: [String]) -> Bool {
@@ -306,9 +336,10 @@ private func isOrigin(_ text: String) -> Bool {
   isURL(text, schemes: ["https://", "http://"]) && text.split(separator: "/").count == 2
 }
 
-/// Whether the host of an http URL is `localhost` or a literal loopback address.
-private func isLoopbackURL(_ url: String) -> Bool {
-  let authority = url.dropFirst("http://".count).prefix { $0 != "/" }
+/// Whether the host of an http or https URL is `localhost` or a literal loopback address.
+func isLoopbackURL(_ url: String) -> Bool {
+  let scheme = url.hasPrefix("https://") ? "https://" : "http://"
+  let authority = url.dropFirst(scheme.count).prefix { $0 != "/" }
   let end = authority.hasPrefix("[") ? authority.firstIndex(of: "]").map(authority.index(after:)) : nil
   let host = end.map { authority[..<$0] } ?? authority.prefix { $0 != ":" }
   let rest = authority[host.endIndex...]

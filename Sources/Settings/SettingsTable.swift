@@ -4,7 +4,7 @@ package struct Setting: Sendable {
   package let name: String
   /// What `config print` shows when nothing is set.
   package let defaultText: String
-  /// Whether the value is hidden in print, and may come from a file named by `NAME_FILE`.
+  /// Whether the value is hidden in print.
   package let isSecret: Bool
   package let meaning: String
 
@@ -13,9 +13,12 @@ package struct Setting: Sendable {
     [
       "apple_client_ids", "apple_issuers", "apple_max_token_age", "api_keys", "allowed_origins",
       "rate_signin",
-      "rate_refresh", "rate_signup", "trusted_proxies", "log_level",
+      "rate_refresh", "rate_signup", "trusted_proxies", "log_level", "admin_token", "custom_token_keys",
     ].contains(name)
   }
+
+  /// Whether the value may come from a file named by `NAME_FILE`: secrets, and what nobody types.
+  package var mayBeFile: Bool { isSecret || name == "custom_token_keys" }
 
   /// The name in the environment.
   package var variable: String { "BRAMLEY_" + uppercase(name) }
@@ -52,6 +55,12 @@ package let allSettings: [Setting] = [
     name: "api_keys", defaultText: "none asked for", isSecret: true,
     meaning: "comma list for `?key=` or `X-API-Key`; they name a caller, they protect nothing"),
   Setting(
+    name: "admin_token", defaultText: "none", isSecret: true,
+    meaning: "bearer of administrators, at least 16 characters, or a comma list of `name=token`"),
+  Setting(
+    name: "dev_mode", defaultText: "false", isSecret: false,
+    meaning: "`true`: `Bearer owner` is an administrator; on this machine alone"),
+  Setting(
     name: "apple_client_ids", defaultText: "required", isSecret: false,
     meaning: "comma list of bundle ids and Services IDs, each with an optional nonce rule: "
       + "`:nonce=sha256` (default), `raw`, `challenge` or `raw+challenge`"),
@@ -85,6 +94,15 @@ package let allSettings: [Setting] = [
   Setting(
     name: "recent_login_window", defaultText: "300", isSecret: false,
     meaning: "seconds since the sign-in in which an identity may be linked"),
+  Setting(
+    name: "account_linking", defaultText: "off", isSecret: false,
+    meaning: "`verified-email`: a new identity joins the account that holds its verified address"),
+  Setting(
+    name: "anonymous", defaultText: "false", isSecret: false,
+    meaning: "`true`: accounts without an identity may be made"),
+  Setting(
+    name: "custom_token_keys", defaultText: "none", isSecret: false,
+    meaning: "PEM public keys or certificates whose holders may sign custom tokens, at most 16"),
   Setting(
     name: "allowed_origins", defaultText: "*", isSecret: false,
     meaning: "comma list of origins whose pages may call (CORS)"),

@@ -6,7 +6,43 @@ import Testing
 import Wire
 
 /// The contract's table of errors: code, status, reasons.
-private let table: [(code: String, status: Int, reasons: [String])] = [
+private let table: [(code: String, status: Int, reasons: [String])] =
+  explained + wordsOfFirebase.map { ($0, 400, [$0.lowercased()]) }
+
+/// Codes of Firebase's whose one reason is the code in lower case.
+private let wordsOfFirebase = [
+  "INVALID_PENDING_TOKEN",
+  "EMAIL_EXISTS",
+  "MISSING_REQUEST_URI",
+  "INVALID_REQUEST_URI",
+  "MISSING_ID_TOKEN",
+  "ADMIN_ONLY_OPERATION",
+  "INVALID_REQ_TYPE",
+  "INSUFFICIENT_PERMISSION",
+  "MISSING_LOCAL_ID",
+  "DUPLICATE_LOCAL_ID",
+  "DUPLICATE_RAW_ID",
+  "CLAIMS_TOO_LARGE",
+  "INVALID_CLAIMS",
+  "FORBIDDEN_CLAIM",
+  "INVALID_DURATION",
+  "INVALID_PAGE_SELECTION",
+  "LOCAL_ID_LIST_EXCEEDS_LIMIT",
+  "MISSING_USER_ACCOUNT",
+  "INVALID_CUSTOM_TOKEN",
+  "MISSING_CUSTOM_TOKEN",
+  "CREDENTIAL_MISMATCH",
+  "UNSUPPORTED_TENANT_OPERATION",
+  "TENANT_NOT_FOUND",
+  "CONFIGURATION_NOT_FOUND",
+  "INVALID_EMAIL",
+  "MISSING_IDENTIFIER",
+  "INVALID_IDENTIFIER",
+  "MISSING_CONTINUE_URI",
+  "INVALID_CONTINUE_URI",
+]
+
+private let explained: [(code: String, status: Int, reasons: [String])] = [
   (
     "MISSING_OR_INVALID_NONCE", 400,
     [
@@ -19,7 +55,7 @@ private let table: [(code: String, status: Int, reasons: [String])] = [
   (
     "INVALID_IDP_RESPONSE", 400,
     [
-      "token_malformed", "token_too_large", "algorithm_not_allowed", "key_unknown", "signature_invalid",
+      "token_missing", "token_malformed", "token_too_large", "algorithm_not_allowed", "key_unknown", "signature_invalid",
       "issuer_not_allowed", "audience_not_allowed", "token_expired", "token_too_old", "token_from_the_future",
       "claim_invalid", "header_not_allowed",
     ]
@@ -39,19 +75,26 @@ private let table: [(code: String, status: Int, reasons: [String])] = [
   ("USER_NOT_FOUND", 400, ["user_not_found"]), ("EMAIL_NOT_FOUND", 400, ["email_not_found"]),
   ("FEDERATED_USER_ID_ALREADY_LINKED", 400, ["federated_user_id_already_linked"]),
   ("CREDENTIAL_TOO_OLD_LOGIN_AGAIN", 400, ["credential_too_old_login_again"]),
-  ("OPERATION_NOT_ALLOWED", 400, ["operation_not_allowed"]),
+  (
+    "OPERATION_NOT_ALLOWED", 400,
+    [
+      "operation_not_allowed", "provider_not_enabled", "disable_not_allowed", "apple_key_missing",
+      "custom_tokens_not_enabled",
+    ]
+  ),
   ("INVALID_PROVIDER_ID", 400, ["invalid_provider_id"]),
   (
     "INVALID_ARGUMENT", 400,
     [
       "body_malformed", "request_malformed", "duplicate_member", "field_missing", "field_type",
-      "field_too_long",
+      "field_too_long", "field_invalid",
     ]
   ),
   ("INVALID_ARGUMENT", 404, ["not_found"]), ("INVALID_ARGUMENT", 405, ["method_not_allowed"]),
   ("INVALID_ARGUMENT", 408, ["request_timeout"]), ("INVALID_ARGUMENT", 413, ["body_too_large"]),
   ("INVALID_ARGUMENT", 415, ["media_type_not_supported"]), ("INVALID_ARGUMENT", 431, ["header_too_large"]),
   ("TOO_MANY_ATTEMPTS_TRY_LATER", 429, ["too_many_attempts_try_later"]),
+  ("UNAUTHENTICATED", 401, ["admin_token_missing", "admin_token_invalid"]),
   ("PERMISSION_DENIED", 403, ["api_key_missing", "api_key_invalid"]),
   (
     "UNAVAILABLE", 503,

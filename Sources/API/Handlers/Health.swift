@@ -37,19 +37,18 @@ struct Health: Sendable {
 
   func ready(_ call: Call) async -> Response {
     let readiness = await readiness()
-    let addChecks: (inout JSONWriter) -> Void = { out in
-      out.object("checks") { out in
-        out.member("database", readiness.database)
-        out.member("signingKey", readiness.signingKey)
-        out.member("appleKeys", readiness.appleKeys)
-      }
-    }
+    var checks = JSONWriter(reserving: 64)
+    checks.member("database", readiness.database)
+    checks.member("signingKey", readiness.signingKey)
+    checks.member("appleKeys", readiness.appleKeys)
+    let json = checks.finish()
     if let missing = readiness.missing {
-      return Failure(missing).response(requestID: call.requestID, retryAfter: 1, extra: addChecks)
+      return Failure(missing, beside: [Failure.Member("checks", json: json)])
+        .response(requestID: call.requestID, retryAfter: 1)
     }
     var out = JSONWriter(reserving: 128)
     out.member("status", "ready")
-    addChecks(&out)
+    out.member("checks", json: json)
     return .json(out.finish())
   }
 }

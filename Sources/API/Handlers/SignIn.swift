@@ -78,14 +78,14 @@ struct SignIn: Sendable {
 
   /// The session that the identity is to be added to. A bad bearer is refused, never a plain sign-in.
   private func bearer(of request: Request) throws(Failure) -> SessionTokenClaims? {
-    guard let value = request.headers.first("Authorization") else { return nil }
-    let scheme = "bearer "
-    guard request.headers.count(of: "Authorization") == 1,
-      value.utf8.prefix(scheme.utf8.count).elementsEqual(
-        scheme.utf8, by: { $0 == $1 || ((0x41...0x5A).contains($0) && $0 + 0x20 == $1) })
-    else { throw Failure(.sessionTokenInvalid, isBearer: true) }
+    let token: String
+    switch request.authorization {
+    case .absent: return nil
+    case .other: throw Failure(.sessionTokenInvalid, isBearer: true)
+    case .bearer(let text): token = text
+    }
     do {
-      return try issuer.verify(String(value.dropFirst(scheme.count)))
+      return try issuer.verify(token)
     } catch {
       throw Failure(error == .expired ? .sessionTokenExpired : .sessionTokenInvalid, isBearer: true)
     }

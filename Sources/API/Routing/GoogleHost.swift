@@ -1,0 +1,24 @@
+/// Google's services whose part this server plays. Firebase's SDKs reach them by DNS and the `Host` header, or, as
+/// they reach the emulator, with the service's name as first segment of the path.
+package enum GoogleHost: String, Sendable, CaseIterable {
+  case identityToolkit = "identitytoolkit.googleapis.com"
+  case secureToken = "securetoken.googleapis.com"
+  case googleAPIs = "www.googleapis.com"
+  /// The issuer of Firebase's session tokens, where its discovery document is.
+  case secureTokenIssuer = "securetoken.google.com"
+
+  /// The service that an authority names.
+  init?(_ authority: Authority) {
+    self.init(rawValue: authority.host)
+  }
+
+  /// The service that a path begins with, and what is left of the path.
+  static func prefix(of path: String) -> (host: GoogleHost, path: String)? {
+    let rest = path.utf8.dropFirst()
+    for host in allCases where rest.starts(with: host.rawValue.utf8) {
+      let path = rest.dropFirst(host.rawValue.utf8.count)
+      if path.first == UInt8(ascii: "/"), let text = String(path) { return (host, text) }
+    }
+    return nil
+  }
+}

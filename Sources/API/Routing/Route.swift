@@ -1,0 +1,61 @@
+package import HTTPServer
+
+/// One request on its way to a handler, with the id that finds it in the log.
+package struct Call: Sendable {
+  package let request: Request
+  package let requestID: String
+  /// The settings in force when it came.
+  package let policy: RequestPolicy
+  /// What rates count it under: an IPv4 address, or the first half of an IPv6 one.
+  let address: [UInt8]
+  /// What stands in the path for the names of the route's template, as it was sent.
+  package internal(set) var parameters: [String: String] = [:]
+  /// The administrator whose bearer came with it; nil for everybody else, and where nobody asked.
+  package internal(set) var administrator: String?
+}
+
+/// The one kind of handler. It runs on the listener's thread until it first waits for something.
+package typealias Handler = @Sendable (Call) async throws(Failure) -> Response
+
+/// Who may call a route.
+package enum Access: Sendable {
+  /// Everybody.
+  case open
+  /// Apps, which name themselves with an API key when any are set. On Firebase's routes an administrator's bearer does
+  /// instead: the Admin SDKs send no key.
+  case app
+  /// Administrators. Where there can be none, the route is not there.
+  case administrator
+}
+
+/// Whose refusals a caller expects where the two differ: over API keys.
+package enum Face: Sendable {
+  case bramley, firebase
+}
+
+/// One line of the route table.
+package struct Route: Sendable {
+  package let method: String
+  /// A path, or a ``PathTemplate``; without Google's host.
+  package let path: String
+  /// A label for logs and metrics; never the request's own path.
+  package let name: String
+  /// Which of Google's services has the route; nil for our own.
+  package let host: GoogleHost?
+  package let face: Face
+  package let access: Access
+  package let handler: Handler
+
+  package init(
+    _ method: String, _ path: String, name: String, host: GoogleHost? = nil, face: Face = .bramley,
+    access: Access, handler: @escaping Handler
+  ) {
+    self.method = method
+    self.path = path
+    self.name = name
+    self.host = host
+    self.face = face
+    self.access = access
+    self.handler = handler
+  }
+}

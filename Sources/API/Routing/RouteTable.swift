@@ -1,0 +1,85 @@
+internal import HTTPServer
+
+/// Every route by the places where it is found: behind a Google service's name in the path, under that name in the
+/// `Host` header, or without either.
+struct RouteTable: Sendable {
+  private let behindPrefix: [GoogleHost: PathIndex]
+  private let underHost: [GoogleHost: PathIndex]
+  private let bare: PathIndex
+
+  init(_ routes: [Route]) {
+    let own = routes.filter { $0.host == nil }
+    let hosted = GoogleHost.allCases.map { host in (host, routes.filter { $0.host == host }) }
+    behindPrefix = Dictionary(uniqueKeysWithValues: hosted.map { ($0, PathIndex($1)) })
+    // Our own stay there whatever the header says: a health check need not know whose name a client used.
+    underHost = Dictionary(uniqueKeysWithValues: hosted.map { ($0, PathIndex($1 + own)) })
+    bare = PathIndex(own + hosted.flatMap(\.1))
+  }
+
+  /// The routes of the path that a request names; nil when there are none. A name in the path says more than the
+  /// header, which a proxy may have written.
+  func match(_ request: Request) -> PathMatch? {
+    if let (host, path) = GoogleHost.prefix(of: request.path) { return behindPrefix[host]?.match(path) }
+    let host = request.headers.first("Host").flatMap { Authority($0) }.flatMap { GoogleHost($0) }
+    let index = host.flatMap { underHost[$0] } ?? bare
+    return index.match(request.path)
+  }
+}
+
+/// The routes of one path by method, and what the path said for the names of its template.
+struct PathMatch: Sendable {
+  private(set) var methods: [String: Route]
+  let parameters: [String: String]
+
+  /// What answers a method. GET answers HEAD too: the listener leaves the body out.
+  func route(for method: String) throws(Failure) -> Route {
+    if let route = methods[method] ?? (method == "HEAD" ? methods["GET"] : nil) { return route }
+    throw Failure(.methodNotAllowed)
+  }
+
+  /// As it is for a server that has no administrators: nil when nothing is left.
+  var withoutAdministration: PathMatch? {
+    guard methods.contains(where: { $0.value.access == .administrator }) else { return self }
+    var match = self
+    match.methods = methods.filter { $0.value.access != .administrator }
+    return match.methods.isEmpty ? nil : match
+  }
+}
+
+/// Routes by path: those without names in a dictionary, the others by the number of their segments.
+private struct PathIndex: Sendable {
+  private struct Templated: Sendable {
+    let template: PathTemplate
+    var methods: [String: Route]
+  }
+
+  private var exact: [String: [String: Route]] = [:]
+  private var templated: [Int: [Templated]] = [:]
+
+  /// Of two routes with one path and method the first is taken.
+  init(_ routes: [Route]) {
+    for (path, routes) in Dictionary(grouping: routes, by: \.path) {
+      let methods = Dictionary(routes.map { ($0.method, $0) }, uniquingKeysWith: { first, _ in first })
+      let template = PathTemplate(path)
+      if template.isExact {
+        exact[path] = methods
+      } else {
+        templated[template.segmentCount, default: []].append(Templated(template: template, methods: methods))
+      }
+    }
+    templated = templated.mapValues { group in
+      group.sorted { $0.template.literalCount > $1.template.literalCount }
+    }
+  }
+
+  func match(_ path: String) -> PathMatch? {
+    if let methods = exact[path] { return PathMatch(methods: methods, parameters: [:]) }
+    guard let group = templated[PathTemplate.segmentCount(of: path)] else { return nil }
+    for candidate in group {
+      if let parameters = candidate.template.match(path) {
+        return PathMatch(methods: candidate.methods, parameters: parameters)
+      }
+    }
+    return nil
+  }
+}

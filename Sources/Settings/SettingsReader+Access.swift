@@ -1,0 +1,76 @@
+internal import Crypto
+internal import Domain
+
+// Who may do what: administrators, development, accounts that join or have no identity, and who signs for others.
+
+extension SettingsReader {
+  mutating func adminTokens() -> [String: Secret<String>] {
+    guard raw.values["admin_token"] != nil else { return [:] }
+    guard let tokens = tokensByHolder(list("admin_token")) else {
+      raw.fault(
+        "admin_token",
+        "must be a token, or a comma list of name=token with names of their own (1 to 64 letters, digits, `.`, "
+          + "`_` or `-`), each token of at least 16 printable characters")
+      return [:]
+    }
+    return tokens
+  }
+
+  /// What must hold before everybody who can reach the listener may be an administrator: nobody else can.
+  mutating func devMode(
+    listeners: [(name: String, address: Settings.Listen?)], publicURL: String?, _ proxies: [Network]
+  ) -> Bool {
+    guard flag("dev_mode") else { return false }
+    for (name, address) in listeners where address?.isLoopback == false {
+      raw.fault("dev_mode", "cannot be on while \(name) is no loopback address")
+    }
+    if let publicURL, !isLoopbackURL(publicURL) {
+      raw.fault("dev_mode", "cannot be on while public_url is no URL of this machine")
+    }
+    if text("database_url")?.hasPrefix("sqlite:") == false {
+      raw.fault("dev_mode", "cannot be on unless the database is SQLite")
+    }
+    if !proxies.isEmpty { raw.fault("dev_mode", "cannot be on while a proxy is trusted") }
+    return true
+  }
+
+  mutating func accountLinking() -> AccountLinking {
+    guard let text = text("account_linking") else { return .off }
+    guard let linking = AccountLinking(rawValue: text) else {
+      raw.fault("account_linking", "must be off or verified-email")
+      return .off
+    }
+    return linking
+  }
+
+  mutating func customTokenKeys() -> [PublicKey] {
+    guard let text = text("custom_token_keys") else { return [] }
+    let lines = text.replacing("\\n", with: "\n")
+    guard let keys = try? PublicKey.keys(inPEM: Array(lines.utf8)), keys.count <= 16 else {
+      raw.fault(
+        "custom_token_keys",
+        "must be PEM text of 1 to 16 PUBLIC KEY or CERTIFICATE blocks, RSA of 2048 bits or more, or P-256")
+      return []
+    }
+    return keys
+  }
+}
+
+/// Tokens by the names of their holders; nil when something is wrong with one of them.
+///
+/// A token alone is `admin`'s. It may end in `=`, as base64 does, but what has anything behind a `=` is a name's:
+/// otherwise `ops=short` would be a long token that nobody meant.
+private func tokensByHolder(_ entries: [String]) -> [String: Secret<String>]? {
+  var tokens: [String: Secret<String>] = [:]
+  for entry in entries {
+    let parts = entry.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    let isNamed = parts.count == 2 && !parts[1].allSatisfy { $0 == "=" }
+    let name = isNamed ? String(parts[0]) : "admin"
+    let token = isNamed ? String(parts[1]) : entry
+    guard isNamed || entries.count == 1, isName(name), token.utf8.count >= 16,
+      token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
+      tokens.updateValue(Secret(token), forKey: name) == nil
+    else { return nil }
+  }
+  return tokens.isEmpty ? nil : tokens
+}
