@@ -161,7 +161,7 @@ private let explained: [(code: String, status: Int, reasons: [String])] = [
     let object = try await Bench(routes: [route]).send("GET", "/claim").object()
     #expect(object.names == ["error", "providerId", "needConfirmation"])
     #expect(object.text("providerId") == "apple.com")
-    #expect(object.flag("needConfirmation") == true)
+    #expect(try object.optionalFlag("needConfirmation") == true)
     let error = try #require(try object.optionalObject("error"))
     #expect(error.text("message") == "FORBIDDEN_CLAIM : iss")
     #expect(error.text("status") == "INVALID_ARGUMENT")

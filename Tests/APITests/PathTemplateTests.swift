@@ -1,20 +1,22 @@
 import API
 import Testing
 
+private let matches: [(template: String, path: String, parameters: [String: String])] = [
+  ("/v1/projects/{project}/accounts:lookup", "/v1/projects/demo-1/accounts:lookup", ["project": "demo-1"]),
+  ("/v1/projects/{project}/accounts", "/v1/projects/a/accounts", ["project": "a"]),
+  ("/v1/projects/{project}:createSessionCookie", "/v1/projects/a:createSessionCookie", ["project": "a"]),
+  ("/v1/projects/{project}:create", "/v1/projects/a:create:create", ["project": "a:create"]),
+  (
+    "/v1/projects/{project}/tenants/{tenant}/accounts:query", "/v1/projects/p/tenants/t/accounts:query",
+    ["project": "p", "tenant": "t"]
+  ),
+  ("/{project}/.well-known/openid-configuration", "/p/.well-known/openid-configuration", ["project": "p"]),
+  ("/v1/projects/{project}", "/v1/projects/a%2Fb+c%20", ["project": "a%2Fb+c%20"]),
+  ("/livez", "/livez", [:]),
+]
+
 @Suite struct PathTemplateTests {
-  @Test(arguments: [
-    ("/v1/projects/{project}/accounts:lookup", "/v1/projects/demo-1/accounts:lookup", ["project": "demo-1"]),
-    ("/v1/projects/{project}/accounts", "/v1/projects/a/accounts", ["project": "a"]),
-    ("/v1/projects/{project}:createSessionCookie", "/v1/projects/a:createSessionCookie", ["project": "a"]),
-    ("/v1/projects/{project}:create", "/v1/projects/a:create:create", ["project": "a:create"]),
-    (
-      "/v1/projects/{project}/tenants/{tenant}/accounts:query", "/v1/projects/p/tenants/t/accounts:query",
-      ["project": "p", "tenant": "t"]
-    ),
-    ("/{project}/.well-known/openid-configuration", "/p/.well-known/openid-configuration", ["project": "p"]),
-    ("/v1/projects/{project}", "/v1/projects/a%2Fb+c%20", ["project": "a%2Fb+c%20"]),
-    ("/livez", "/livez", [:]),
-  ])
+  @Test(arguments: matches)
   func `a name stands for what is there, as it was sent`(
     _ template: String, _ path: String, _ parameters: [String: String]
   ) {

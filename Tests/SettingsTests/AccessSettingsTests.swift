@@ -38,6 +38,13 @@ private let privateKey = """
   """
 private let token = "0123456789abcdef"
 
+private let goodTokens: [(text: String, tokens: [String: String])] = [
+  (token, ["admin": token]), (" \(token) ", ["admin": token]), (token + "==", ["admin": token + "=="]),
+  ("ada=" + token, ["ada": token]), ("ada=\(token)==", ["ada": token + "=="]),
+  ("ada=\(token), b.o-b_2=\(token)x ,", ["ada": token, "b.o-b_2": token + "x"]),
+  (String(repeating: "a", count: 64) + "=" + token, [String(repeating: "a", count: 64): token]),
+]
+
 @Suite struct AccessSettingsTests {
   @Test func `nothing of it is on unless it is set`() throws {
     let settings = try read()
@@ -48,12 +55,7 @@ private let token = "0123456789abcdef"
     #expect(settings.customTokenKeys.isEmpty)
   }
 
-  @Test(arguments: [
-    (token, ["admin": token]), (" \(token) ", ["admin": token]), (token + "==", ["admin": token + "=="]),
-    ("ada=" + token, ["ada": token]), ("ada=\(token)==", ["ada": token + "=="]),
-    ("ada=\(token), b.o-b_2=\(token)x ,", ["ada": token, "b.o-b_2": token + "x"]),
-    (String(repeating: "a", count: 64) + "=" + token, [String(repeating: "a", count: 64): token]),
-  ])
+  @Test(arguments: goodTokens)
   func `an admin token is one, or several with names`(_ text: String, _ tokens: [String: String]) throws {
     #expect(try read(["BRAMLEY_ADMIN_TOKEN": text]).adminTokens.mapValues { $0.reveal() } == tokens)
     #expect(
