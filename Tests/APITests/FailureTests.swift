@@ -154,7 +154,7 @@ private let explained: [(code: String, status: Int, reasons: [String])] = [
       throw Failure(
         .forbiddenClaim, detail: "iss",
         beside: [
-          Failure.Member("providerId", json: Array(#""apple.com""#.utf8)),
+          Failure.Member("providerId", text: "apple.com"),
           Failure.Member("needConfirmation", json: Array("true".utf8)),
         ])
     }
