@@ -71,6 +71,15 @@ extension Failure {
   }
 }
 
+extension Failure.Member {
+  /// A member that is a string.
+  package init(_ name: String, text: String) {
+    var json: [UInt8] = []
+    appendJSONString(text, to: &json)
+    self.init(name, json: json)
+  }
+}
+
 /// `google.rpc.Code` names by HTTP status.
 private func canonicalStatus(_ status: Int) -> String {
   switch status {

@@ -57,7 +57,8 @@ package struct Router: Sendable {
       return response
     }
     let call = makeCall(request)
-    return finished(failureResponse(failure, call, face: .bramley), call, route: "none", reason: failure.reason)
+    return finished(
+      failureResponse(failure, call, face: .bramley), call, route: "none", reason: failure.reason)
   }
 
   private func makeCall(_ request: Request) -> Call {

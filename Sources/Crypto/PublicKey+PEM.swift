@@ -7,19 +7,27 @@ extension PublicKey {
   /// Refused whole when there is none, when a block is of another kind, a private key above all, and when a key is
   /// neither P-256 nor an RSA key that ``init(rsaModulus:exponent:)`` takes.
   package static func keys(inPEM text: [UInt8]) throws(CryptoError) -> [PublicKey] {
-    guard let bio = unsafe BIO_new_mem_buf(text, Int32(clamping: text.count)) else {
-      throw CryptoError("read public keys")
+    guard let blocks = pemBlocks(in: text), !blocks.isEmpty else { throw CryptoError("read public keys") }
+    var keys: [PublicKey] = []
+    for block in blocks { keys.append(try block.key()) }
+    return keys
+  }
+}
+
+/// The blocks of a text; nil when one is broken off or no base64.
+private func pemBlocks(in text: [UInt8]) -> [PEMBlock]? {
+  unsafe text.withUnsafeBytes { bytes in
+    guard let bio = unsafe BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count)) else {
+      return nil
     }
     defer { unsafe BIO_free(bio) }
     // The end of the text is told by an error, which must be this call's.
     discardOpenSSLErrors()
-    var keys: [PublicKey] = []
-    while let block = unsafe PEMBlock(from: bio) { keys.append(try block.key()) }
-    guard !keys.isEmpty, ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE else {
-      throw CryptoError("read public keys")
-    }
+    var blocks: [PEMBlock] = []
+    while let block = unsafe PEMBlock(from: bio) { blocks.append(block) }
+    guard ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE else { return nil }
     discardOpenSSLErrors()
-    return keys
+    return blocks
   }
 }
 

@@ -35,7 +35,8 @@ struct Bench {
   init(
     apiKeys: [String] = [], origins: [String] = ["*"],
     steps: [ScriptedFetcher.Step] = [.answer(.json(TokenForge.apple.keySet))], readiness: Readiness? = nil,
-    signIn: Rate? = nil, refresh: Rate? = nil, signUp: Rate? = nil, proxies: [String] = []
+    signIn: Rate? = nil, refresh: Rate? = nil, signUp: Rate? = nil, proxies: [String] = [],
+    adminTokens: [String: String] = [:], isDevMode: Bool = false, routes: [Route] = []
   ) async throws {
     fetcher = ScriptedFetcher(steps)
     let lines = lines
@@ -63,16 +64,16 @@ struct Bench {
         issuers: ["https://appleid.apple.com"],
         clients: [ClientID(unchecked: AppleClaims.audience): .standard],
         maximumAge: 3600, leeway: 60),
-      apiKeys: apiKeys.map { Secret($0) }, allowedOrigins: origins,
+      apiKeys: apiKeys.map { Secret($0) }, adminTokens: adminTokens.mapValues { Secret($0) },
+      isDevMode: isDevMode, customTokenKeys: [], allowedOrigins: origins,
       limits: RequestLimits(
         signIn: signIn, refresh: refresh, signUp: signUp, clock: clock.steady, entropy: .seeded(1)),
       trustedProxies: proxies.compactMap { Network($0) })
     let counts = APIMetrics(metrics)
     let tables = endpoints.tables(counts)
     router = Router(
-      routes: tables.open + tables.operators, policies: PolicyHolder(policy), metrics: counts,
-      entropy: .system,
-      log: log)
+      routes: tables.open + tables.operators + routes, projectID: "bramley", policies: PolicyHolder(policy),
+      metrics: counts, entropy: .system, log: log)
   }
 
   /// Sends a request as the listener would hand it over.

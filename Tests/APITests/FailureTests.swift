@@ -55,7 +55,8 @@ private let explained: [(code: String, status: Int, reasons: [String])] = [
   (
     "INVALID_IDP_RESPONSE", 400,
     [
-      "token_missing", "token_malformed", "token_too_large", "algorithm_not_allowed", "key_unknown", "signature_invalid",
+      "token_missing", "token_malformed", "token_too_large", "algorithm_not_allowed", "key_unknown",
+      "signature_invalid",
       "issuer_not_allowed", "audience_not_allowed", "token_expired", "token_too_old", "token_from_the_future",
       "claim_invalid", "header_not_allowed",
     ]
@@ -146,6 +147,24 @@ private let explained: [(code: String, status: Int, reasons: [String])] = [
     #expect(response.headers.all("Cache-Control") == ["no-store"])
     #expect(response.headers.all("Retry-After") == [])
     #expect(response.headers.all("WWW-Authenticate") == [])
+  }
+
+  @Test func `a failure may name the claim, and say more beside the error`() async throws {
+    let route = Route("GET", "/claim", name: "none", access: .open) { _ throws(Failure) in
+      throw Failure(
+        .forbiddenClaim, detail: "iss",
+        beside: [
+          Failure.Member("providerId", text: "apple.com"),
+          Failure.Member("needConfirmation", json: Array("true".utf8)),
+        ])
+    }
+    let object = try await Bench(routes: [route]).send("GET", "/claim").object()
+    #expect(object.names == ["error", "providerId", "needConfirmation"])
+    #expect(object.text("providerId") == "apple.com")
+    #expect(try object.optionalFlag("needConfirmation") == true)
+    let error = try #require(try object.optionalObject("error"))
+    #expect(error.text("message") == "FORBIDDEN_CLAIM : iss")
+    #expect(error.text("status") == "INVALID_ARGUMENT")
   }
 
   @Test func `an outage says when to come back`() async throws {

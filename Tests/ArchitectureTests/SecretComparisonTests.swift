@@ -4,6 +4,7 @@ import Testing
 @Suite struct SecretComparisonTests {
   @Test(arguments: [
     "Sources/AppleIdentity/NonceCheck.swift", "Sources/API/APIKeys.swift",
+    "Sources/API/AdminTokens.swift",
     "Sources/Sessions/RefreshToken.swift",
     "Sources/Sessions/Challenge.swift", "Sources/Crypto/MAC.swift",
   ])

@@ -12,6 +12,8 @@ package struct APIDocument: Sendable {
     package let method: String
     package let path: String
     package let node: Node
+    /// Where it is described: its own path, or what an alias refers to.
+    package let source: String
 
     package var name: String { method + " " + path }
 
@@ -45,20 +47,28 @@ package struct APIDocument: Sendable {
     guard let data = FileManager.default.contents(atPath: path) else {
       throw DocumentFault(description: "there is no \(path)")
     }
-    bytes = Array(data)
+    try self.init(yaml: Array(data))
+  }
+
+  package init(yaml: [UInt8]) throws {
+    bytes = yaml
     let root = try Node(yaml: bytes)
     self.root = root
     let methods: Set = ["get", "put", "post", "delete", "options", "head", "patch", "trace"]
     operations = (root["paths"]?.members ?? [:]).flatMap { path, item in
-      item.members.filter { methods.contains($0.key) }.map {
-        Operation(method: $0.key.uppercased(), path: path, node: $0.value)
+      Schema.resolve(item, in: root).members.filter { methods.contains($0.key) }.map {
+        Operation(
+          method: $0.key.uppercased(), path: path, node: $0.value, source: item["$ref"]?.text ?? path)
       }
     }
     .sorted { $0.name < $1.name }
   }
 
+  /// The operation that a request names: its own path before a template, and of templates the one that says most.
   package func operation(_ method: String, _ path: String) -> Operation? {
-    operations.first { $0.method == method && $0.path == path }
+    let ofMethod = operations.filter { $0.method == method }
+    return ofMethod.first { $0.path == path }
+      ?? ofMethod.filter { matches($0.path, path) }.max { $0.path.utf8.count < $1.path.utf8.count }
   }
 
   /// What stands at a place of the document, references followed.
@@ -75,7 +85,8 @@ package struct APIDocument: Sendable {
   ///   - method: Of the request; nil when the request was none that can be read.
   ///   - target: Of the request, as it was sent.
   package func faults(_ answer: Answer, to method: String?, _ target: String) -> [String] {
-    let path = String(target.prefix { $0 != "?" })
+    let asked = String(target.prefix { $0 != "?" })
+    let path = withoutGoogleHost(asked)
     let isHead = method == "HEAD"
     var faults = answer.values("X-Request-Id").count == 1 ? [] : ["there is no request id"]
     if method == "OPTIONS" {
@@ -87,6 +98,8 @@ package struct APIDocument: Sendable {
       // No operation: nothing but a refusal can be right.
       return faults + (isHead ? [] : failureFaults(answer))
     }
+    // Behind a service's name only what that service has is there, which the document does not tell apart.
+    if path != asked, answer.status == 404 { return faults + (isHead ? [] : failureFaults(answer)) }
     guard let response = operation.node["responses"]?[String(answer.status)].map(resolve) else {
       return faults + ["\(operation.name) does not describe \(answer.status)"]
     }
@@ -103,8 +116,11 @@ package struct APIDocument: Sendable {
     if node["error"]?["code"]?.integer != Int64(answer.status) {
       faults.append("error.code is not the status")
     }
-    let word = (node["error"]?["message"]?.text ?? "").prefix { $0 != " " }
-    if !words(of: "Code").contains(String(word)) { faults.append("`\(word)` is no code of the document") }
+    let message = node["error"]?["message"]?.text ?? ""
+    let word = message.prefix { $0 != " " }
+    if !words(of: "Code").contains(String(word)), !words(of: "KeySentence").contains(message) {
+      faults.append("`\(word)` is no code of the document")
+    }
     if node["error"]?["details"]?.items.first?["requestId"]?.text != answer.values("X-Request-Id").first {
       faults.append("the request id of the body is another")
     }
@@ -138,6 +154,27 @@ package struct APIDocument: Sendable {
       return Schema(header["schema"] ?? .null, in: root).faults(.text(values[0]), at: name)
     }
   }
+}
+
+/// Whether a path is one that a path of the document stands for: `{name}` is one character or more of one segment.
+private func matches(_ template: String, _ path: String) -> Bool {
+  let (wanted, given) = (template.components(separatedBy: "/"), path.components(separatedBy: "/"))
+  return wanted.count == given.count
+    && zip(wanted, given).allSatisfy { wanted, given in
+      guard wanted.hasPrefix("{"), let end = wanted.firstIndex(of: "}") else { return wanted == given }
+      let tail = wanted[wanted.index(after: end)...]
+      return given.count > tail.count && given.hasSuffix(tail)
+    }
+}
+
+/// A path without the service of Google's that it begins with: the document has each operation once.
+private func withoutGoogleHost(_ path: String) -> String {
+  let hosts = [
+    "identitytoolkit.googleapis.com", "securetoken.googleapis.com", "www.googleapis.com",
+    "securetoken.google.com",
+  ]
+  let host = hosts.first { path.hasPrefix("/\($0)/") }
+  return host.map { String(path.dropFirst($0.count + 1)) } ?? path
 }
 
 /// The path of a file of this repository.

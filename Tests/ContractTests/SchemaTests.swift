@@ -63,4 +63,34 @@ import Testing
     #expect(faults(200, #"{"status":"ok"}"#, "DELETE") > 0)
     #expect(faults(400, #"{"error":{}}"#) > 0)
   }
+
+  @Test func `paths with names, aliases and Google's hosts are found`() throws {
+    let document = try APIDocument(
+      yaml: Array(
+        """
+        paths:
+          /v1/projects/{project}:close: {post: {operationId: close}}
+          /v1/projects/{project}: {post: {operationId: project}}
+          /v1/projects/mine: {post: {operationId: mine}}
+          /v1/accounts:lookup: {$ref: '#/components/pathItems/lookup'}
+          /v3/getAccountInfo: {$ref: '#/components/pathItems/lookup'}
+        components:
+          pathItems: {lookup: {post: {operationId: lookup, responses: {'200': {}}}}}
+        """.utf8))
+    func found(_ path: String) -> String? { document.operation("POST", path)?.node["operationId"]?.text }
+    #expect(found("/v1/projects/a:close") == "close")
+    #expect(found("/v1/projects/a") == "project")
+    #expect(found("/v1/projects/mine") == "mine")
+    for path in ["/v1/projects/:close/x", "/v1/projects/", "/v1/projects", "/v1/projects/a/b"] {
+      #expect(found(path) == nil)
+    }
+    #expect(found("/v1/accounts:lookup") == "lookup")
+    #expect(found("/v3/getAccountInfo") == "lookup")
+    #expect(Set(document.operations.map(\.source)).count == 4)
+    let answer = APIDocument.Answer(status: 200, headers: [("X-Request-Id", "1")], body: [])
+    for host in ["", "/identitytoolkit.googleapis.com", "/www.googleapis.com"] {
+      #expect(document.faults(answer, to: "POST", host + "/v1/accounts:lookup?key=1") == [])
+    }
+    #expect(document.faults(answer, to: "POST", "/evil.example/v1/accounts:lookup") != [])
+  }
 }

@@ -25,7 +25,8 @@ struct ConfigCommandTests {
       "BRAMLEY_LOG_LEVEL": "loud",
       "BRAMLEY_THREADS": "0", "BRAMLEY_ALLOWED_ORIGINS": "app.example.com", "BRAMLEY_ISSUER": "nobody",
       "BRAMLEY_PROJECT_ID": "a b", "BRAMLEY_LISTNE": "127.0.0.1:1", "BRAMLEY_API_KEYS_FILE": "/nonexistent",
-      "BRAMLEY_LISTEN_FILE": "/etc/hostname",
+      "BRAMLEY_LISTEN_FILE": "/etc/hostname", "BRAMLEY_ADMIN_TOKEN": "c2hvcnQ=", "BRAMLEY_DEV_MODE": "yes",
+      "BRAMLEY_ACCOUNT_LINKING": "always", "BRAMLEY_ANONYMOUS": "1", "BRAMLEY_CUSTOM_TOKEN_KEYS": "no PEM",
     ]
     try await withStage { stage in
       for arguments in [["config", "check"], ["serve"]] {
@@ -62,6 +63,7 @@ struct ConfigCommandTests {
   @Test func `print hides secrets and passwords, and says where a value is from`() async throws {
     let settings = [
       "BRAMLEY_MASTER_KEY": "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0ISE=", "BRAMLEY_API_KEYS": "hidden-key",
+      "BRAMLEY_ADMIN_TOKEN": "ada=hidden-key-of-ada",
       "BRAMLEY_DATABASE_URL": "postgres://user:pa@ss:word@db.example/bramley",
     ]
     try await withStage { stage in

@@ -30,7 +30,7 @@ struct Authority: Equatable {
     if host.hasPrefix("["), host.hasSuffix("]") {
       return addressBytes(String(host.dropFirst().dropLast())) == [UInt8](repeating: 0, count: 15) + [1]
     }
-    return host.utf8.contains(UInt8(ascii: ":")) ? false : addressBytes(host)?.first == 127
+    return addressBytes(host)?.first == 127
   }
 }
 

@@ -49,8 +49,9 @@ struct PathMatch: Sendable {
 /// Routes by path: those without names in a dictionary, the others by the number of their segments.
 private struct PathIndex: Sendable {
   private struct Templated: Sendable {
+    let path: String
     let template: PathTemplate
-    var methods: [String: Route]
+    let methods: [String: Route]
   }
 
   private var exact: [String: [String: Route]] = [:]
@@ -64,11 +65,13 @@ private struct PathIndex: Sendable {
       if template.isExact {
         exact[path] = methods
       } else {
-        templated[template.segmentCount, default: []].append(Templated(template: template, methods: methods))
+        templated[template.segmentCount, default: []].append(
+          Templated(path: path, template: template, methods: methods))
       }
     }
     templated = templated.mapValues { group in
-      group.sorted { $0.template.literalCount > $1.template.literalCount }
+      // By the path too, so that it is the same in every process.
+      group.sorted { ($0.template.literalCount, $0.path) > ($1.template.literalCount, $1.path) }
     }
   }
 
