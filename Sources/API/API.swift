@@ -6,27 +6,41 @@
 package import AppleIdentity
 package import Domain
 package import Sessions
+package import Storage
 package import Telemetry
 
 /// What the handlers need of the world.
 package struct Endpoints: Sendable {
   package let directory: KeyDirectory
   package let issuer: SessionIssuer
+  package let storage: any Storage
   package let projectID: String
   package let publicURL: String
+  package let linking: AccountLinking
+  package let allowsAnonymous: Bool
+  /// Whether the routes of Firebase's emulator are there.
+  package let isDevMode: Bool
+  package let entropy: Entropy
   package let clock: WallClock
   package let log: Log
   package let metrics: Metrics
   package let readiness: @Sendable () async -> Readiness
 
   package init(
-    directory: KeyDirectory, issuer: SessionIssuer, projectID: String, publicURL: String, clock: WallClock,
+    directory: KeyDirectory, issuer: SessionIssuer, storage: any Storage, projectID: String,
+    publicURL: String,
+    linking: AccountLinking, allowsAnonymous: Bool, isDevMode: Bool, entropy: Entropy, clock: WallClock,
     log: Log, metrics: Metrics, readiness: @escaping @Sendable () async -> Readiness
   ) {
     self.directory = directory
     self.issuer = issuer
+    self.storage = storage
     self.projectID = projectID
     self.publicURL = publicURL
+    self.linking = linking
+    self.allowsAnonymous = allowsAnonymous
+    self.isDevMode = isDevMode
+    self.entropy = entropy
     self.clock = clock
     self.log = log
     self.metrics = metrics
@@ -35,14 +49,19 @@ package struct Endpoints: Sendable {
 
   /// The route tables, one line a route: for everybody, and for operators.
   package func tables(_ counts: APIMetrics) -> (open: [Route], operators: [Route]) {
-    let signIn = SignIn(directory: directory, issuer: issuer, clock: clock, metrics: counts)
+    let bearers = BearerReader(issuer: issuer)
+    let signIn = SignIn(
+      operation: SignInOperation(directory: directory, issuer: issuer, clock: clock, metrics: counts),
+      bearers: bearers)
     let refresh = TokenRefresh(issuer: issuer, projectID: projectID, log: log, metrics: counts)
     let nonces = Nonces(issuer: issuer)
     let wellKnown = WellKnown(issuer: issuer, publicURL: publicURL)
     let health = Health(readiness: readiness)
     let documents = Documents(metrics: metrics)
+    let firebase = firebaseRoutes(signIn, refresh, wellKnown, bearers)
     return (
       [
+
         app("POST", "/v1/signInWithIdp", .signIn) { call throws(Failure) in try await signIn.respond(to: call)
         },
         app("POST", "/v1/token", .token) { call throws(Failure) in try await refresh.respond(to: call) },
@@ -53,11 +72,27 @@ package struct Endpoints: Sendable {
         open("GET", "/openapi.yaml", .contract) { call in documents.contract(call) },
         open("GET", "/livez", .live) { call in health.live(call) },
         open("GET", "/readyz", .ready) { call in await health.ready(call) },
-      ],
+      ] + firebase.all + (isDevMode ? firebase.emulator : []),
       [
         open("GET", "/metrics", .metrics) { call in documents.metrics(call) }
       ]
     )
+  }
+
+  private func firebaseRoutes(
+    _ signIn: SignIn, _ refresh: TokenRefresh, _ wellKnown: WellKnown, _ bearers: BearerReader
+  ) -> FirebaseRoutes {
+    let administration = FirebaseAdministration(
+      storage: storage, linking: linking, clock: clock, entropy: entropy)
+    return FirebaseRoutes(
+      signIn: signIn, refresh: refresh, wellKnown: wellKnown,
+      accounts: FirebaseAccounts(issuer: issuer, bearers: bearers, administration: administration),
+      sessions: FirebaseSessions(
+        issuer: issuer, clock: clock, allowsAnonymous: allowsAnonymous, administration: administration),
+      administration: administration,
+      bulk: FirebaseBulk(administration: administration, issuer: issuer, bearers: bearers),
+      configuration: FirebaseConfiguration(
+        projectID: projectID, domain: Authority(origin: publicURL)?.host, linking: linking, entropy: entropy))
   }
 
   private func app(_ method: String, _ path: String, _ name: RouteName, _ handler: @escaping Handler) -> Route
@@ -77,6 +112,24 @@ package enum RouteName: String, Sendable, CaseIterable {
   case signIn = "sign_in"
   case token
   case nonces
+  case accountLookup = "account_lookup"
+  case accountUpdate = "account_update"
+  case accountDelete = "account_delete"
+  case accountCreate = "account_create"
+  case accountBatchGet = "account_batch_get"
+  case accountBatchCreate = "account_batch_create"
+  case accountBatchDelete = "account_batch_delete"
+  case accountQuery = "account_query"
+  case signUp = "sign_up"
+  case customToken = "custom_token"
+  case sessionCookie = "session_cookie"
+  case revokeToken = "revoke_token"
+  case authURI = "auth_uri"
+  case projectConfig = "project_config"
+  case recaptchaConfig = "recaptcha_config"
+  case notEnabled = "not_enabled"
+  case tenant
+  case emulator
   case keySet = "key_set"
   case discovery
   case certificates

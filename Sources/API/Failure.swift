@@ -391,11 +391,11 @@ package struct Failure: Error, Equatable, Sendable {
   /// The field that is wrong, as the request spells it.
   package let field: String?
   /// Whether it is the bearer of the request that is refused: then 401, with a challenge (RFC 6750 §3).
-  package let isBearer: Bool
+  package private(set) var isBearer: Bool
   /// What stands in the sentence's place, where a program reads it: the name of a claim. Nothing that a person wrote
   /// about himself.
   package let detail: String?
-  package let beside: [Member]
+  package private(set) var beside: [Member]
   /// Seconds to wait, where that is known.
   package let retryAfter: Int64?
 
@@ -419,6 +419,20 @@ package struct Failure: Error, Equatable, Sendable {
     detail = nil
     beside = []
     retryAfter = seconds
+  }
+
+  /// The same failure with further members beside `error`.
+  func with(_ members: [Member]) -> Failure {
+    var failure = self
+    failure.beside += members
+    return failure
+  }
+
+  /// The same failure of a request whose bearer stood in its body.
+  var withoutChallenge: Failure {
+    var failure = self
+    failure.isBearer = false
+    return failure
   }
 
   package var status: Int { isBearer && reason.row.status == 400 ? 401 : reason.row.status }

@@ -48,10 +48,12 @@ extension Failure {
     let classicReason: String
   }
 
+  /// The code, then space-colon-space, then a sentence: JavaScript splits there.
+  var message: String { "\(reason.row.code.rawValue) : \(detail ?? "\(reason.row.sentence)")" }
+
   private var words: Words {
-    let row = reason.row
-    return Words(
-      status: status, message: "\(row.code.rawValue) : \(detail ?? "\(row.sentence)")",
+    Words(
+      status: status, message: message,
       classicReason: reason == .adminTokenMissing ? "required" : API.classicReason(status))
   }
 

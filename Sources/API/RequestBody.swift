@@ -47,6 +47,15 @@ extension Request {
     }
   }
 
+  /// The fields of the query.
+  func queryFields() throws(Failure) -> FormBody {
+    do {
+      return try FormBody(parsing: (query ?? "").utf8)
+    } catch {
+      throw Failure(error == .duplicateMember ? .duplicateMember : .requestMalformed)
+    }
+  }
+
   /// The media type in lower case; nil when there is none, two, a content coding, or a charset other than UTF-8: text
   /// that is read as something else than it says is how two readers come to differ.
   private var mediaType: String? {

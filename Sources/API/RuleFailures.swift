@@ -95,3 +95,23 @@ extension Failure {
       }
   }
 }
+
+extension Failure {
+  init(refusing error: CustomClaimsError) {
+    self =
+      switch error {
+      case .malformed: Failure(.invalidClaims)
+      case .tooLarge: Failure(.claimsTooLarge)
+      case .forbidden(let name): Failure(.forbiddenClaim, detail: name)
+      }
+  }
+
+  init(refusing error: CustomTokenError) {
+    self =
+      switch error {
+      case .invalid: Failure(.invalidCustomToken)
+      case .otherAudience: Failure(.credentialMismatch)
+      case .claims(let error): Failure(refusing: error)
+      }
+  }
+}

@@ -23,6 +23,22 @@ package enum NonceRefusal: String, Error, Equatable, Sendable, CaseIterable {
 }
 
 extension NonceRule {
+  /// The text that is the nonce which `claim` was made from, among several that a request may have meant.
+  ///
+  /// What is told of a refusal is the first mistake that has a name.
+  package func match(_ readings: [String], claim: String?) throws(NonceRefusal) -> String {
+    var refusals: [NonceRefusal] = []
+    for raw in readings {
+      do {
+        try check(raw: raw, claim: claim)
+        return raw
+      } catch {
+        refusals.append(error)
+      }
+    }
+    throw refusals.first { $0 != .mismatch } ?? refusals.first ?? .missing
+  }
+
   /// Returns when `raw` is the nonce that `claim` was made from by this rule.
   ///
   /// The comparison that lets in is one, in constant time; what follows it only names the mistake.

@@ -50,15 +50,17 @@ package final class Node: Sendable {
     let publicURL = settings.publicURL ?? "\(scheme)://\(listener.address)"
     let issuer = SessionIssuer(
       rules: tokenRules(settings, issuer: settings.issuer ?? publicURL),
-      recentLoginWindow: settings.recentLoginWindow, linking: settings.accountLinking, storage: storage, ring: ring, keys: keys, clock: clock,
+      recentLoginWindow: settings.recentLoginWindow, linking: settings.accountLinking, storage: storage,
+      ring: ring, keys: keys, clock: clock,
       entropy: entropy)
     metrics.watch(
       storage: storage, directory: directory, issuer: issuer, listener: listener, clock: clock, log: log)
     let probe = ReadinessProbe(storage: storage)
     let isStopping = Flag()
     let endpoints = Endpoints(
-      directory: directory, issuer: issuer, projectID: settings.projectID, publicURL: publicURL, clock: clock,
-      log: log, metrics: metrics.registry,
+      directory: directory, issuer: issuer, storage: storage, projectID: settings.projectID,
+      publicURL: publicURL, linking: settings.accountLinking, allowsAnonymous: settings.allowsAnonymous,
+      isDevMode: settings.isDevMode, entropy: entropy, clock: clock, log: log, metrics: metrics.registry,
       readiness: {
         Readiness(
           database: await probe.isReady(), signingKey: true, appleKeys: directory.isReady,

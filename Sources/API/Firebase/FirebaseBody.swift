@@ -19,6 +19,11 @@ package struct FirebaseBody: Sendable {
     self.path = path
   }
 
+  /// Whether the field is there and not null, whatever it is.
+  package func has(_ name: String) -> Bool {
+    object.present(name) != nil || object.present(snakeCase(name)) != nil
+  }
+
   /// Text; nil when it is absent, null or empty.
   package func text(_ name: String, atMost bytes: Int = .max) throws(Failure) -> String? {
     guard let field = try field(name) else { return nil }

@@ -2,137 +2,88 @@ internal import AppleIdentity
 internal import Domain
 internal import HTTPServer
 internal import Sessions
-internal import Telemetry
 internal import Wire
 
-/// `POST /v1/signInWithIdp`: Apple's ID token, the raw nonce and the person's name for a session.
-///
-/// The order is from cheap to dear: shapes, the bearer, the token's own checks, the nonce, and one transaction.
+/// `POST /v1/signInWithIdp`, and Firebase's names for it: Apple's ID token, the raw nonce and the person's name for a
+/// session. The body has our form or Firebase's, wherever it is posted.
 struct SignIn: Sendable {
-  let directory: KeyDirectory
-  let issuer: SessionIssuer
-  let clock: WallClock
-  let metrics: APIMetrics
+  let operation: SignInOperation
+  let bearers: BearerReader
 
   func respond(to call: Call) async throws(Failure) -> Response {
-    do throws(Failure) {
-      let (response, outcome) = try await signIn(call)
-      metrics.countSignIn(outcome)
-      return response
-    } catch {
-      if error.reason == .keyUnknown { metrics.unknownKeyIDs.add() }
-      metrics.countSignIn(error.reason.rawValue)
-      throw error
+    try await operation.counted(call) { () throws(Failure) in
+      let body = try call.request.jsonBody()
+      return FirebaseSignIn.isForm(of: body)
+        ? try await respond(to: call, firebase: FirebaseSignIn(FirebaseBody(body)))
+        : try await respond(to: call, own: SignInBody(body))
     }
   }
 
-  /// - Returns: The answer, and what the sign-in is counted as.
-  private func signIn(_ call: Call) async throws(Failure) -> (Response, outcome: String) {
-    let limits = call.policy.limits
-    try limits.take(call.address, from: limits.signInsByAddress)
-    let body = try SignInBody(call.request.jsonBody())
-    let link = try bearer(of: call.request)
-    let (token, rawUserInfo) = try await verified(body, rules: call.policy.appleRules)
-    do {
-      try token.nonceRule.check(raw: body.rawNonce, claim: token.claims.nonce)
-    } catch {
-      throw Failure(FailureReason(error))
-    }
-    try limits.take(Array(token.claims.subject.text.utf8), from: limits.signInsByAccount)
-    let session = try await openSession(
-      call, request(for: token, body, link), createsAccount: body.autoCreate)
-    let outcome = session.isRepeat ? "repeated" : session.isNewUser ? "new_account" : "returning"
-    return (.json(answer(session, body, token, rawUserInfo)), outcome)
-  }
-
-  /// Whether somebody is new only the transaction knows. It is told beforehand whether he may be, and what was
-  /// taken for a new account is put back when none was made.
-  private func openSession(
-    _ call: Call, _ request: SignInRequest, createsAccount: Bool
-  ) async throws(Failure) -> IssuedSession {
-    let limits = call.policy.limits
-    let limiter = createsAccount ? limits.newAccountsByAddress : nil
-    let wait = limits.reserve(call.address, from: limiter)
-    do {
-      let session = try await issuer.signIn(request, createsAccount: createsAccount && wait == nil)
-      if wait == nil, session.isRepeat || !session.isNewUser { limits.giveBack(call.address, to: limiter) }
-      return session
-    } catch {
-      if let wait, error == .unknownIdentity { throw Failure(tooManyAttempts: wait) }
-      if wait == nil { limits.giveBack(call.address, to: limiter) }
-      throw Failure(refusing: error)
+  private func respond(to call: Call, own body: SignInBody) async throws(Failure) -> (SignInResult, Response)
+  {
+    let order = SignInOrder(
+      idToken: body.idToken, rawNonces: [body.rawNonce], pendingToken: nil, name: body.name,
+      device: body.device, createsAccount: body.autoCreate, link: try bearers.bearer(of: call.request))
+    let result = try await operation.perform(order, call)
+    switch result {
+    case .signedIn(let signedIn):
+      var out = JSONWriter(reserving: 4096)
+      out.signIn(signedIn)
+      return (result, .json(out.finish()))
+    case .conflict(let conflict): throw conflict.failure
     }
   }
 
-  private func verified(_ body: SignInBody, rules: IdentityTokenRules) async throws(Failure) -> (
-    VerifiedIdentityToken, String
-  ) {
-    do {
-      let token = try UnverifiedIdentityToken(parsing: body.idToken, rules: rules)
-      let key = try await directory.key(token.keyID)
-      return (try token.verified(by: key, rules: rules, now: clock.now()), token.claimsText)
-    } catch {
-      throw Failure(FailureReason(error))
+  private func respond(
+    to call: Call, firebase body: FirebaseSignIn
+  ) async throws(Failure) -> (SignInResult, Response) {
+    let result: SignInResult
+    if let bearer = try bearers.bearer(of: call.request) {
+      result = try await operation.perform(body.order(link: bearer), call)
+    } else {
+      let link = try bearers.claims(of: body.idToken)
+      result = try await outOfBody { () throws(Failure) in
+        try await operation.perform(body.order(link: link), call)
+      }
     }
-  }
-
-  /// The session that the identity is to be added to. A bad bearer is refused, never a plain sign-in.
-  private func bearer(of request: Request) throws(Failure) -> SessionTokenClaims? {
-    let token: String
-    switch request.authorization {
-    case .absent: return nil
-    case .other: throw Failure(.sessionTokenInvalid, isBearer: true)
-    case .bearer(let text): token = text
-    }
-    do {
-      return try issuer.verify(token)
-    } catch {
-      throw Failure(error == .expired ? .sessionTokenExpired : .sessionTokenInvalid, isBearer: true)
-    }
-  }
-
-  private func request(
-    for token: VerifiedIdentityToken, _ body: SignInBody, _ link: SessionTokenClaims?
-  ) -> SignInRequest {
-    SignInRequest(
-      identity: ProviderIdentity(provider: appleProviderID, subject: token.claims.subject),
-      audience: token.claims.audience, profile: token.claims.profile, name: body.name, device: body.device, tokenDigest: token.digest,
-      tokenIssuedAt: token.claims.issuedAt, tokenExpiresAt: token.claims.expiresAt,
-      isTokenTooOld: token.isTooOld, rawNonce: body.rawNonce,
-      demandsChallenge: token.nonceRule.demandsChallenge, link: link)
-  }
-
-  /// Firebase's names, and ours. Unknown values are left out.
-  private func answer(
-    _ issued: IssuedSession, _ body: SignInBody, _ token: VerifiedIdentityToken, _ rawUserInfo: String
-  ) -> [UInt8] {
-    let account = issued.account
-    var out = JSONWriter(reserving: 4096)
-    out.member("idToken", issued.idToken.reveal())
-    out.member("refreshToken", issued.refreshToken.reveal())
-    out.member("expiresIn", String(issued.expiresIn))
-    out.member("localId", account.id.text)
-    out.member("providerId", appleProviderID)
-    out.member("federatedId", token.claims.subject.text)
-    if let email = account.profile.email {
-      out.member("email", email.text)
-      out.member("emailVerified", account.profile.isEmailVerified)
-      out.member("isPrivateEmail", account.profile.isPrivateEmail)
-    }
-    out.member("isNewUser", issued.isNewUser)
-    out.member("displayName", account.displayName)
-    out.member("firstName", account.name?.givenName)
-    out.member("lastName", account.name?.familyName)
-    out.member("fullName", account.name?.fullName)
-    out.member("rawUserInfo", rawUserInfo)
-    out.member("oauthIdToken", body.idToken)
-    out.member("sessionId", issued.session.id.description)
-    if let status = account.profile.realUserStatus { out.member("realUserStatus", status.rawValue) }
-    return out.finish()
+    return (result, try body.response(to: result))
   }
 }
 
-/// The body of a sign-in, each field of its one type. An e-mail address in it is not read.
+extension JSONWriter {
+  /// The answer to a sign-in: Firebase's names, and ours. Unknown values are left out.
+  mutating func signIn(_ result: SignedIn) {
+    let account = result.session.account
+    session(result.session)
+    member("localId", account.id.text)
+    member("providerId", appleProviderID)
+    member("federatedId", result.subject.text)
+    if let email = account.profile.email {
+      member("email", email.text)
+      member("emailVerified", account.profile.isEmailVerified)
+      member("isPrivateEmail", account.profile.isPrivateEmail)
+    }
+    member("isNewUser", result.session.isNewUser)
+    member("displayName", account.displayName)
+    member("firstName", account.name?.givenName)
+    member("lastName", account.name?.familyName)
+    member("fullName", account.name?.fullName)
+    member("photoUrl", account.photoURL)
+    member("rawUserInfo", result.rawUserInfo)
+    member("oauthIdToken", result.idToken)
+    member("sessionId", result.session.session.id.description)
+    if let status = account.profile.realUserStatus { member("realUserStatus", status.rawValue) }
+  }
+
+  /// The tokens of a session; how long the session token lives is text, as Firebase's SDKs want it.
+  mutating func session(_ issued: IssuedSession) {
+    member("idToken", issued.idToken.reveal())
+    member("refreshToken", issued.refreshToken.reveal())
+    member("expiresIn", String(issued.expiresIn))
+  }
+}
+
+/// The body of a sign-in in our form, each field of its one type. An e-mail address in it is not read.
 private struct SignInBody {
   let idToken: String
   let rawNonce: String

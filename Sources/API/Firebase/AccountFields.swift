@@ -1,0 +1,109 @@
+internal import Domain
+internal import Sessions
+internal import Storage
+internal import Wire
+
+// Fields of an account as bodies in Firebase's form bring them.
+extension FirebaseBody {
+  /// There are no tenants here: whoever names one expects another server.
+  func refuseTenant() throws(Failure) {
+    if try text("tenantId") != nil { throw Failure(.unsupportedTenantOperation) }
+  }
+
+  /// Refuses what this server has no use for: a password that is taken and dropped would be a lie.
+  func refuse(_ names: [String], as reason: FailureReason) throws(Failure) {
+    for name in names where has(name) { throw Failure(reason, field: name) }
+  }
+
+  func localID() throws(Failure) -> AccountID? {
+    guard let text = try text("localId") else { return nil }
+    return try accountID(text, field: "localId")
+  }
+
+  func email() throws(Failure) -> EmailAddress? {
+    guard let text = try text("email") else { return nil }
+    guard let email = EmailAddress(text) else { throw Failure(.invalidEmail, field: "email") }
+    return email
+  }
+
+  /// A name for display; what nobody can see clears it.
+  func displayName() throws(Failure) -> Change<String> {
+    try change("displayName") { text in cleanedText(text).map { .set($0) } ?? .clear }
+  }
+
+  /// The address of a photo: http or https, without spaces and controls.
+  func photoURL() throws(Failure) -> Change<String> {
+    try change("photoUrl") { (text) throws(Failure) in
+      guard text.utf8.count <= Limits.urlBytes else { throw Failure(.fieldTooLong, field: "photoUrl") }
+      let isAddress = ["https://", "http://"].contains { asciiLowercase(text).hasPrefix($0) }
+      guard isAddress, text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else {
+        throw Failure(.fieldInvalid, field: "photoUrl")
+      }
+      return .set(text)
+    }
+  }
+
+  /// Claims that an administrator adds to an account's tokens; `{}` clears them.
+  func customAttributes() throws(Failure) -> Change<String> {
+    try change("customAttributes") { (text) throws(Failure) in
+      guard let claims = try claims(from: text) else { return .clear }
+      return .set(claims)
+    }
+  }
+
+  /// The identities of an account, at most one of each provider.
+  ///
+  /// - Parameter name: The field that holds them.
+  func identities(_ name: String) throws(Failure) -> [LinkedIdentity] {
+    var identities: [LinkedIdentity] = []
+    for body in try objects(name) {
+      // An address and a telephone number are no identities at a provider.
+      guard let identity = try body.linkedIdentity() else { continue }
+      guard !identities.contains(where: { $0.provider == identity.provider }) else {
+        throw Failure(.duplicateRawID, field: name)
+      }
+      identities.append(identity)
+    }
+    guard identities.count <= 20 else { throw Failure(.fieldTooLong, field: name) }
+    return identities
+  }
+
+  func linkedIdentity() throws(Failure) -> LinkedIdentity? {
+    guard let provider = try text("providerId", atMost: 128) else {
+      throw Failure(.fieldMissing, field: "providerId")
+    }
+    if provider == "phone" || provider == "password" { return nil }
+    let (rawID, federatedID) = (try text("rawId"), try text("federatedId"))
+    guard let raw = rawID ?? federatedID else {
+      throw Failure(.fieldMissing, field: "rawId")
+    }
+    guard let subject = Subject(raw) else { throw Failure(.fieldInvalid, field: "rawId") }
+    return LinkedIdentity(
+      ProviderIdentity(provider: asciiLowercase(provider), subject: subject),
+      email: try text("email", atMost: Limits.emailBytes).flatMap(EmailAddress.init)?.text,
+      displayName: try text("displayName").flatMap { cleanedText($0) },
+      photoURL: try text("photoUrl", atMost: Limits.urlBytes))
+  }
+
+  /// Absent keeps, empty clears.
+  private func change(
+    _ name: String, _ read: (String) throws(Failure) -> Change<String>
+  ) throws(Failure) -> Change<String> {
+    guard has(name) else { return .keep }
+    guard let text = try text(name) else { return .clear }
+    return try read(text)
+  }
+}
+
+private func claims(from text: String) throws(Failure) -> String? {
+  do {
+    return try customClaims(from: text)
+  } catch {
+    throw Failure(refusing: error)
+  }
+}
+
+func accountID(_ text: String, field: String) throws(Failure) -> AccountID {
+  guard let id = AccountID(text) else { throw Failure(.fieldInvalid, field: field) }
+  return id
+}

@@ -1,0 +1,221 @@
+internal import Domain
+internal import HTTPServer
+internal import Sessions
+internal import Storage
+internal import Wire
+
+/// What an administrator does with anybody's account, by the names of Firebase's Admin SDKs.
+struct FirebaseAdministration: Sendable {
+  let storage: any Storage
+  let linking: AccountLinking
+  let clock: WallClock
+  let entropy: Entropy
+
+  /// `accounts:lookup`: by ids, addresses and identities, together.
+  func lookup(_ body: FirebaseBody) async throws(Failure) -> Response {
+    var keys: [AccountKey] = []
+    // A key that no account can have finds none.
+    for id in try body.texts("localId") { if let id = AccountID(id) { keys.append(.id(id)) } }
+    for email in try body.texts("email") { if let email = EmailAddress(email) { keys.append(.email(email)) } }
+    for user in try body.objects("federatedUserId") {
+      guard let provider = try user.text("providerId"), let raw = try user.text("rawId") else { continue }
+      guard let subject = Subject(raw) else { continue }
+      keys.append(.identity(ProviderIdentity(provider: asciiLowercase(provider), subject: subject)))
+    }
+    // There are no telephone numbers here, so nobody has one; and no address but the one that an account has.
+    let count = try body.texts("phoneNumber").count + body.texts("initialEmail").count + keys.count
+    guard count <= Limits.lookupBatch else { throw Failure(.localIDListExceedsLimit) }
+    let wanted = keys
+    return .users(try await stored { () throws(StorageError) in try await storage.find(wanted) })
+  }
+
+  /// `accounts:batchGet`: all accounts, page by page in the order of their creation.
+  func list(_ query: FormBody) async throws(Failure) -> Response {
+    var limit = 20
+    if let text = query["maxResults"] ?? query["max_results"] {
+      guard let number = Int(text), (1...Limits.accountBatch).contains(number) else {
+        throw Failure(.fieldInvalid, field: "maxResults")
+      }
+      limit = number
+    }
+    let token = query["nextPageToken"] ?? query["next_page_token"]
+    return try await page(after: token, limit: limit, kind: "identitytoolkit#DownloadAccountResponse")
+  }
+
+  /// `downloadAccount`, the older name, whose body says what `accounts:batchGet` has in its query.
+  func download(_ body: FirebaseBody) async throws(Failure) -> Response {
+    let limit = try body.integer("maxResults") ?? 20
+    guard (1...Int64(Limits.accountBatch)).contains(limit) else {
+      throw Failure(.fieldInvalid, field: "maxResults")
+    }
+    return try await page(
+      after: body.text("nextPageToken"), limit: Int(limit), kind: "identitytoolkit#DownloadAccountResponse")
+  }
+
+  private func page(after token: String?, limit: Int, kind: String) async throws(Failure) -> Response {
+    var cursor: AccountCursor?
+    if let token {
+      guard let position = Int64(token), position >= 0, String(position) == token else {
+        throw Failure(.invalidPageSelection)
+      }
+      cursor = AccountCursor(position: position)
+    }
+    let after = cursor
+    let page = try await stored { () throws(StorageError) in
+      try await storage.accounts(after: after, limit: limit)
+    }
+    var out = JSONWriter(reserving: 1024 * (page.accounts.count + 1))
+    out.member("kind", kind)
+    if !page.accounts.isEmpty { out.member("users", jsonArray: page.accounts.map(\.userRecord)) }
+    if let next = page.next { out.member("nextPageToken", String(next.position)) }
+    return .json(out.finish())
+  }
+
+  /// `accounts`, or `accounts:signUp` with an administrator's bearer: a new account.
+  func create(_ body: FirebaseBody) async throws(Failure) -> Response {
+    try body.refuseTenant()
+    try body.refuse(["password", "phoneNumber", "mfaInfo"], as: .providerNotEnabled)
+    let account = try newAccount(from: body, origin: .administrator)
+    let outcomes = try await stored { () throws(StorageError) in
+      try await storage.create([account], sharingEmails: false)
+    }
+    switch outcomes.first {
+    case .created, nil: break
+    case .idTaken: throw Failure(.duplicateLocalID)
+    case .identityTaken: throw Failure(.duplicateRawID)
+    case .emailTaken: throw Failure(.emailExists)
+    }
+    var out = JSONWriter(reserving: 256)
+    out.member("kind", "identitytoolkit#SignupNewUserResponse")
+    out.member("localId", account.id.text)
+    out.member("email", account.profile.email?.text)
+    return .json(out.finish())
+  }
+
+  /// The account that a body describes.
+  func newAccount(from body: FirebaseBody, origin: EmailOrigin) throws(Failure) -> Account {
+    let now = clock.now()
+    let email = try body.email()
+    let isVerified = try body.flag("emailVerified") ?? false
+    var account = Account(
+      id: try body.localID() ?? AccountID(from: entropy), createdAt: try body.moment("createdAt") ?? now,
+      lastSignInAt: try body.moment("lastLoginAt") ?? UnixTime(0),
+      isDisabled: try body.flag("disabled") ?? false,
+      profile: Profile(
+        email: email, isEmailVerified: isVerified && email != nil, isPrivateEmail: false, realUserStatus: nil),
+      emailOrigin: email == nil ? .provider : origin, name: nil,
+      validSince: try body.integer("validSince").map { UnixTime($0) },
+      identities: try body.identities("providerUserInfo"))
+    if case .set(let name) = try body.displayName() { account.chosenName = name }
+    if case .set(let url) = try body.photoURL() { account.photoURL = url }
+    if case .set(let claims) = try body.customAttributes() { account.customClaims = claims }
+    return account
+  }
+
+  /// `accounts:update` of anybody's account.
+  func update(_ body: FirebaseBody) async throws(Failure) -> Response {
+    try body.refuseTenant()
+    try body.refuse(["password", "phoneNumber", "mfa"], as: .providerNotEnabled)
+    guard let id = try body.localID() else { throw Failure(.missingLocalID) }
+    let intent = AccountChangeIntent(
+      target: .administered(id), change: try change(from: body), now: clock.now())
+    let outcome = try await stored { () throws(StorageError) in try await storage.change(intent) }
+    return .json(accountInfo(try outcome.account(inBody: true)))
+  }
+
+  private func change(from body: FirebaseBody) throws(Failure) -> AccountChange {
+    var change = AccountChange()
+    change.displayName = try body.displayName()
+    change.photoURL = try body.photoURL()
+    change.customClaims = try body.customAttributes()
+    if let email = try body.email() { change.email = .set(email) }
+    change.isEmailVerified = try body.flag("emailVerified")
+    change.isDisabled = try body.flag("disableUser")
+    change.validSince = try body.integer("validSince").map { UnixTime($0) }
+    change.removedProviders = try body.texts("deleteProvider").map(asciiLowercase)
+    if let linked = try body.object("linkProviderUserInfo")?.linkedIdentity() {
+      change.addedIdentities = [linked]
+    }
+    for attribute in try body.enumerations("deleteAttribute", of: DeletableAttribute.self) {
+      switch attribute {
+      case .displayName: change.displayName = .clear
+      case .photoURL: change.photoURL = .clear
+      case .email: change.email = .clear
+      case .provider, .password: break
+      }
+    }
+    return change
+  }
+
+  /// `accounts:delete` of anybody's account.
+  func delete(_ body: FirebaseBody) async throws(Failure) -> Response {
+    try body.refuseTenant()
+    guard let id = try body.localID() else { throw Failure(.missingLocalID) }
+    let outcomes = try await delete([id], demandsDisabled: false)
+    if case .refused(let refusal)? = outcomes.first {
+      throw Failure(refusing: SessionRefusal.bearer(refusal)).withoutChallenge
+    }
+    return .kind("identitytoolkit#DeleteAccountResponse")
+  }
+
+  /// `accounts:batchDelete`: an account that is not there any more is no error, one that is in use is, unless it is
+  /// forced.
+  func deleteBatch(_ body: FirebaseBody) async throws(Failure) -> Response {
+    let texts = try body.texts("localIds")
+    guard texts.count <= Limits.accountBatch else { throw Failure(.localIDListExceedsLimit) }
+    guard !texts.isEmpty else { throw Failure(.missingLocalID) }
+    var ids: [AccountID] = []
+    for text in texts { ids.append(try accountID(text, field: "localIds")) }
+    let outcomes = try await delete(ids, demandsDisabled: !(try body.flag("force") ?? false))
+    let errors = outcomes.enumerated().compactMap { index, outcome -> [UInt8]? in
+      guard outcome == .notDisabled else { return nil }
+      var error = JSONWriter(reserving: 128)
+      error.member("index", Int64(index))
+      error.member("localId", ids[index].text)
+      error.member("message", "NOT_DISABLED : Disable the account before batch deletion.")
+      return error.finish()
+    }
+    var out = JSONWriter(reserving: 128)
+    if !errors.isEmpty { out.member("errors", jsonArray: errors) }
+    return .json(out.finish())
+  }
+
+  /// Removes every account, as the emulator does for its tools.
+  func deleteAll() async throws(Failure) -> Response {
+    while true {
+      let page = try await stored { () throws(StorageError) in
+        try await storage.accounts(after: nil, limit: Limits.accountBatch)
+      }
+      guard !page.accounts.isEmpty else { return .json(Array("{}".utf8)) }
+      _ = try await delete(page.accounts.map(\.id), demandsDisabled: false)
+    }
+  }
+
+  private func delete(
+    _ ids: [AccountID], demandsDisabled: Bool
+  ) async throws(Failure) -> [AccountDeletionOutcome] {
+    let now = clock.now()
+    let intents = ids.map {
+      AccountDeletionIntent(target: .administered($0), demandsDisabled: demandsDisabled, now: now)
+    }
+    return try await stored { () throws(StorageError) in try await storage.delete(intents) }
+  }
+}
+
+/// Asks storage; an outage is a failure.
+func stored<R>(_ ask: () async throws(StorageError) -> R) async throws(Failure) -> R {
+  do throws(StorageError) {
+    return try await ask()
+  } catch {
+    throw Failure(FailureReason(error))
+  }
+}
+
+extension FirebaseBody {
+  /// A time in milliseconds.
+  fileprivate func moment(_ name: String) throws(Failure) -> UnixTime? {
+    guard let milliseconds = try integer(name) else { return nil }
+    guard (0..<(1 << 50)).contains(milliseconds) else { throw Failure(.fieldInvalid, field: name) }
+    return UnixTime(milliseconds / 1000)
+  }
+}
