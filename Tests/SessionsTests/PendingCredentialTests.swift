@@ -243,4 +243,26 @@ struct PendingSignInTests {
     #expect(linked.account.id == guest.account.id)
     #expect(linked.account.identities.map(\.subject.text) == ["another"])
   }
+
+  @Test func `L07 who meets an account by its address links with it once signed in there`() async throws {
+    let bench = try SessionBench(linking: .verifiedEmail)
+    let owner = try await bench.issuer.signIn(with: customToken(uid: "owner"), createsAccount: true)
+    var change = AccountChange()
+    change.email = .set(try #require(EmailAddress("ada@example.com")))
+    try await bench.administer(owner.account.id, change)
+    let held = try #require(await bench.storage.account(owner.account.id))
+    let original = try bench.request()
+    let met = await refusal { try await bench.issuer.signIn(original) }
+    #expect(met == .emailHeld(held))
+    let token = try #require(bench.issuer.pendingToken(for: original))
+    let pending = try #require(bench.issuer.pendingCredential(from: token))
+    let again = await refusal { try await bench.issuer.signIn(request(pending), createsAccount: true) }
+    #expect(again == .emailHeld(held))
+    let link = try bench.issuer.verify(owner.idToken.reveal())
+    let linked = try await bench.issuer.signIn(request(pending, link: link), createsAccount: true)
+    #expect(linked.account.id == owner.account.id)
+    #expect(linked.account.identities.map(\.provider) == ["apple.com"])
+    let used = await refusal { try await bench.issuer.signIn(original) }
+    #expect(used == .credentialAlreadyUsed)
+  }
 }
