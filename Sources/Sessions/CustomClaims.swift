@@ -26,7 +26,7 @@ private let writtenBytes = 4608
 
 /// Checks the text of custom claims.
 ///
-/// - Returns: The object on one line; nil when it is empty.
+/// - Returns: The text as it is, to be read back as it was set; nil when the object is empty.
 package func customClaims(from text: String) throws(CustomClaimsError) -> String? {
   guard text.unicodeScalars.count <= Limits.customClaimsLength else { throw .tooLarge }
   let object: JSONObject
@@ -36,11 +36,10 @@ package func customClaims(from text: String) throws(CustomClaimsError) -> String
     throw .malformed
   }
   for name in object.names where reservedClaims.contains(name) { throw .forbidden(name) }
-  let kept = String(decoding: object.bytes, as: UTF8.self)
   var written = JSONWriter()
-  written.customClaims(kept)
+  written.customClaims(text)
   guard written.finish().count <= writtenBytes else { throw .tooLarge }
-  return object.names.isEmpty ? nil : kept
+  return object.names.isEmpty ? nil : text
 }
 
 extension JSONWriter {
