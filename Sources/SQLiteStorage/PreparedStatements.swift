@@ -11,13 +11,17 @@ final class PreparedStatements {
   let insertIdentity, updateIdentity, deleteIdentity: Statement
 
   let session, insertSession, updateLivingSession, updateEndedSession: Statement
-  let endSessionsOfAccount, sessionsOfAccount, sessionCounts: Statement
+  let sessionsOfAccount, sessionCounts: Statement
   let sessionAgesBetween, deleteSession: Statement
 
   let spentCredential, insertSpentCredential, credentialExpiriesBefore, deleteSpentCredential: Statement
 
   let signingKeyVersion, signingKeys, deleteSigningKeys: Statement
   let insertSigningKey, updateSigningKeyVersion, touch: Statement
+
+  let insertRevocation, revocationsAfter, lastRevocation, deleteRevocationsBefore: Statement
+  let insertAuditEntry, auditAfter, auditOfAccount, sealAuditEntry, deleteAuditUpTo: Statement
+  let auditSeal, writeAuditSeal, lease, writeLease: Statement
 
   /// The id up to which the sweep has looked at sessions; nil before the first and after the last.
   var sweptSessionsUpTo: [UInt8]?
@@ -47,7 +51,6 @@ final class PreparedStatements {
     insertSession = try connection.prepare(SessionSQL.insertSession)
     updateLivingSession = try connection.prepare(SessionSQL.updateLivingSession)
     updateEndedSession = try connection.prepare(SessionSQL.updateEndedSession)
-    endSessionsOfAccount = try connection.prepare(SessionSQL.endSessionsOfAccount)
     sessionsOfAccount = try connection.prepare(SessionSQL.sessionsOfAccount)
     sessionCounts = try connection.prepare(SessionSQL.sessionCounts)
     sessionAgesBetween = try connection.prepare(SessionSQL.sessionAgesBetween)
@@ -64,6 +67,20 @@ final class PreparedStatements {
     insertSigningKey = try connection.prepare(KeySQL.insertSigningKey)
     updateSigningKeyVersion = try connection.prepare(KeySQL.updateSigningKeyVersion)
     touch = try connection.prepare(KeySQL.touch)
+
+    insertRevocation = try connection.prepare(HistorySQL.insertRevocation)
+    revocationsAfter = try connection.prepare(HistorySQL.revocationsAfter)
+    lastRevocation = try connection.prepare(HistorySQL.lastRevocation)
+    deleteRevocationsBefore = try connection.prepare(HistorySQL.deleteRevocationsBefore)
+    insertAuditEntry = try connection.prepare(HistorySQL.insertAuditEntry)
+    auditAfter = try connection.prepare(HistorySQL.auditAfter)
+    auditOfAccount = try connection.prepare(HistorySQL.auditOfAccount)
+    sealAuditEntry = try connection.prepare(HistorySQL.sealAuditEntry)
+    deleteAuditUpTo = try connection.prepare(HistorySQL.deleteAuditUpTo)
+    auditSeal = try connection.prepare(HistorySQL.auditSeal)
+    writeAuditSeal = try connection.prepare(HistorySQL.writeAuditSeal)
+    lease = try connection.prepare(HistorySQL.lease)
+    writeLease = try connection.prepare(HistorySQL.writeLease)
 
     self.connection = connection
   }

@@ -44,8 +44,10 @@ internal import Storage
     return text
   }
 
-  mutating func bytes() throws(StorageError) -> [UInt8] {
-    guard let column = try column(of: SQLITE_BLOB) else { throw .corrupt }
+  mutating func bytes() throws(StorageError) -> [UInt8] { try required(optionalBytes()) }
+
+  mutating func optionalBytes() throws(StorageError) -> [UInt8]? {
+    guard let column = try column(of: SQLITE_BLOB) else { return nil }
     // Null is a blob without bytes (sqlite.org/c3ref/column_blob.html).
     guard let start = unsafe sqlite3_column_blob(raw, column) else { return [] }
     return unsafe Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(raw, column))))
@@ -63,6 +65,11 @@ internal import Storage
   }
 
   mutating func sessionID() throws(StorageError) -> SessionID { try required(SessionID(bytes())) }
+
+  mutating func optionalSessionID() throws(StorageError) -> SessionID? {
+    guard let bytes = try optionalBytes() else { return nil }
+    return try required(SessionID(bytes))
+  }
 
   mutating func masterKey() throws(StorageError) -> MasterKeyID { try required(MasterKeyID(bytes())) }
 

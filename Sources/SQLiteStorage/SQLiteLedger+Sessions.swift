@@ -46,17 +46,6 @@ extension SQLiteLedger {
     guard touched == 1 else { throw .corrupt }
   }
 
-  package mutating func endSessions(
-    of account: AccountID, openedUpTo limit: UnixTime, as end: SessionEnd, at now: UnixTime
-  ) throws(StorageError) {
-    try statements.endSessionsOfAccount.run { slots in
-      slots.add(account.text)
-      slots.add(limit)
-      slots.add(end.rawValue)
-      slots.add(now)
-    }
-  }
-
   package mutating func sessions(of account: AccountID) throws(StorageError) -> [Session] {
     var sessions: [Session] = []
     try statements.sessionsOfAccount.each { slots in

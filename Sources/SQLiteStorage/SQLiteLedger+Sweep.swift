@@ -10,7 +10,14 @@ private let rowsSeenPerRowSwept = 16
 extension SQLiteLedger {
   package mutating func sweep(_ rules: SweepRules) throws(StorageError) -> Int {
     guard rules.limit > 0 else { return 0 }
-    return max(try sweepCredentials(rules), try sweepSessions(rules))
+    return max(try sweepCredentials(rules), try sweepSessions(rules), try sweepRevocations(rules))
+  }
+
+  private func sweepRevocations(_ rules: SweepRules) throws(StorageError) -> Int {
+    try statements.deleteRevocationsBefore.run { slots in
+      slots.add(rules.revocationsBefore)
+      slots.add(Int64(rules.limit))
+    }
   }
 
   /// From the oldest on. No credential expires before its own time, and all of one provider live equally long:

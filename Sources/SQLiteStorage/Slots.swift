@@ -44,6 +44,10 @@ internal import Domain
     keep(code)
   }
 
+  mutating func add(_ bytes: [UInt8]?) {
+    if let bytes { add(bytes) } else { addNull() }
+  }
+
   private mutating func addNull() {
     keep(unsafe sqlite3_bind_null(raw, next))
   }

@@ -165,12 +165,6 @@ enum SessionSQL {
     WHERE id = ?1
     """
 
-  static let endSessionsOfAccount: StaticString = """
-    UPDATE sessions SET ended_as = ?3, ended_at = ?4, device_name = NULL, device_model = NULL, device_os = NULL,
-      app_version = NULL
-    WHERE account = ?1 AND ended_at IS NULL AND created_at <= ?2
-    """
-
   static let sessionsOfAccount: StaticString = """
     SELECT id, account, provider, created_at, device_name, device_model, device_os, app_version, custom_claims,
       counter, master_key, rotated_at, late_rotations, is_late, ended_as, ended_at
@@ -230,4 +224,58 @@ enum KeySQL {
   static let updateSigningKeyVersion: StaticString = "UPDATE signing_key_version SET version = ?1"
 
   static let touch: StaticString = "UPDATE pulse SET beats = beats + 1"
+}
+
+/// `revocations`, `audit`, `audit_seals` and `leases`.
+enum HistorySQL {
+  static let insertRevocation: StaticString = """
+    INSERT INTO revocations (kind, account, session, at) VALUES (?1, ?2, ?3, ?4)
+    """
+
+  static let revocationsAfter: StaticString = """
+    SELECT position, kind, account, session, at FROM revocations WHERE position > ?1 ORDER BY position LIMIT ?2
+    """
+
+  // What was given out stays in SQLite's own table, also when the rows are gone (sqlite.org/autoinc.html).
+  static let lastRevocation: StaticString = "SELECT seq FROM sqlite_sequence WHERE name = 'revocations'"
+
+  static let deleteRevocationsBefore: StaticString = """
+    DELETE FROM revocations WHERE position IN
+      (SELECT position FROM revocations WHERE at < ?1 ORDER BY position LIMIT ?2)
+    """
+
+  static let insertAuditEntry: StaticString = """
+    INSERT INTO audit (at, action, actor, account, session, address, request_id, detail)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+    """
+
+  static let auditAfter: StaticString = """
+    SELECT position, at, action, actor, account, session, address, request_id, detail, digest FROM audit
+    WHERE position > ?1 ORDER BY position LIMIT ?2
+    """
+
+  static let auditOfAccount: StaticString = """
+    SELECT position, at, action, actor, account, session, address, request_id, detail, digest FROM audit
+    WHERE account = ?1 AND position > ?2 ORDER BY position LIMIT ?3
+    """
+
+  static let sealAuditEntry: StaticString = "UPDATE audit SET digest = ?2 WHERE position = ?1"
+
+  static let deleteAuditUpTo: StaticString = "DELETE FROM audit WHERE position <= ?1"
+
+  static let auditSeal: StaticString = """
+    SELECT position, digest, code, master_key FROM audit_seals WHERE name = ?1
+    """
+
+  static let writeAuditSeal: StaticString = """
+    INSERT INTO audit_seals (name, position, digest, code, master_key) VALUES (?1, ?2, ?3, ?4, ?5)
+    ON CONFLICT (name) DO UPDATE SET position = ?2, digest = ?3, code = ?4, master_key = ?5
+    """
+
+  static let lease: StaticString = "SELECT holder, until FROM leases WHERE name = ?1"
+
+  static let writeLease: StaticString = """
+    INSERT INTO leases (name, holder, until) VALUES (?1, ?2, ?3)
+    ON CONFLICT (name) DO UPDATE SET holder = ?2, until = ?3
+    """
 }

@@ -13,6 +13,8 @@ package struct MasterKey: Sendable {
   let challenge: MACKey
   /// Seals signing keys.
   let seal: SealingKey
+  /// Makes the codes at the ends of the audit's chain.
+  let audit: MACKey
   /// Seals credentials that wait for another try.
   let pending: SealingKey
 
@@ -25,6 +27,7 @@ package struct MasterKey: Sendable {
     refresh = MACKey(try deriveKey(from: bytes, purpose: "bramley refresh token v1"))
     challenge = MACKey(try deriveKey(from: bytes, purpose: "bramley nonce challenge v1"))
     seal = SealingKey(try deriveKey(from: bytes, purpose: "bramley signing key seal v1"))
+    audit = MACKey(try deriveKey(from: bytes, purpose: "bramley audit seal v1"))
     pending = SealingKey(try deriveKey(from: bytes, purpose: "bramley pending credential v1"))
   }
 }

@@ -5,31 +5,32 @@ internal import JOSE
 // Sessions without an identity provider, and what a bearer or an administrator does with accounts.
 extension SessionIssuer {
   /// Makes an account that nobody's identity stands behind, and opens its first session.
-  package func openAnonymousSession() async throws(SessionRefusal) -> IssuedSession {
+  package func openAnonymousSession(by origin: Origin) async throws(SessionRefusal) -> IssuedSession {
     try await openSession(
       of: AccountID(from: entropy), provider: "anonymous", isAnonymous: true, createsAccount: true,
-      customClaims: nil)
+      customClaims: nil, by: origin)
   }
 
   /// Opens a session of the account that a custom token names.
   ///
   /// - Parameter createsAccount: Whether an account that is not there is made.
   package func signIn(
-    with token: CustomToken, createsAccount: Bool
+    with token: CustomToken, createsAccount: Bool, by origin: Origin
   ) async throws(SessionRefusal) -> IssuedSession {
     try await openSession(
       of: token.account, provider: "custom", isAnonymous: false, createsAccount: createsAccount,
-      customClaims: token.claims)
+      customClaims: token.claims, by: origin)
   }
 
   private func openSession(
-    of account: AccountID, provider: String, isAnonymous: Bool, createsAccount: Bool, customClaims: String?
+    of account: AccountID, provider: String, isAnonymous: Bool, createsAccount: Bool, customClaims: String?,
+    by origin: Origin
   ) async throws(SessionRefusal) -> IssuedSession {
     let now = clock.now()
     let intent = AccountSessionIntent(
       account: account, provider: provider, isAnonymous: isAnonymous, createsAccount: createsAccount,
       customClaims: customClaims, newSession: SessionID(at: now, from: entropy), masterKey: ring.current.id,
-      now: now)
+      rules: openingRules, origin: origin, now: now)
     switch try await asking({ () throws(StorageError) in try await storage.openSession(intent) }) {
     case .opened(let grant, let isNewUser):
       return try issue(grant, isNewUser: isNewUser, isRepeat: false, now: now)
@@ -53,18 +54,18 @@ extension SessionIssuer {
 
   /// Changes the account of a bearer.
   package func change(
-    _ change: AccountChange, of claims: SessionTokenClaims
+    _ change: AccountChange, of claims: SessionTokenClaims, by origin: Origin
   ) async throws(SessionRefusal) -> AccountChangeOutcome {
     let now = clock.now()
-    let intent = AccountChangeIntent(target: .bearer(bearer(claims, at: now)), change: change, now: now)
+    let intent = AccountChangeIntent(target: .bearer(bearer(claims, at: now)), change: change, origin: origin, now: now)
     return try await asking { () throws(StorageError) in try await storage.change(intent) }
   }
 
   /// Deletes the account of a bearer, if he signed in recently.
-  package func deleteAccount(of claims: SessionTokenClaims) async throws(SessionRefusal) {
+  package func deleteAccount(of claims: SessionTokenClaims, by origin: Origin) async throws(SessionRefusal) {
     let now = clock.now()
     let intent = AccountDeletionIntent(
-      target: .bearer(bearer(claims, at: now)), demandsDisabled: false, now: now)
+      target: .bearer(bearer(claims, at: now)), demandsDisabled: false, origin: origin, now: now)
     let outcomes = try await asking { () throws(StorageError) in try await storage.delete([intent]) }
     if case .refused(let refusal)? = outcomes.first { throw .bearer(refusal) }
   }
@@ -87,4 +88,38 @@ extension SessionIssuer {
 
   /// `iss` of session cookies, which Firebase's Admin SDKs expect.
   package var cookieIssuer: String { "https://session.firebase.google.com/" + rules.audience }
+
+  /// The sessions of a bearer's account that are not over, newest first.
+  package func sessions(of claims: SessionTokenClaims) async throws(SessionRefusal) -> [Session] {
+    let account = try await account(of: claims).id
+    return try await asking { () throws(StorageError) in try await storage.sessions(of: account) }
+  }
+
+  /// Ends one session of a bearer's account, or all of them.
+  ///
+  /// - Parameter session: Nil for all.
+  package func endSessions(
+    _ session: SessionID?, of claims: SessionTokenClaims, by origin: Origin
+  ) async throws(SessionRefusal) -> SessionEndingOutcome {
+    let now = clock.now()
+    let bearer = bearer(claims, at: now)
+    let target = session.map { SessionEndingIntent.Target.session($0, of: bearer) } ?? .all(of: bearer)
+    return try await endSessions(SessionEndingIntent(target: target, origin: origin, now: now))
+  }
+
+  /// Ends the session of a refresh token, or all sessions of its account.
+  package func endSessions(
+    with token: RefreshToken, everywhere: Bool, by origin: Origin
+  ) async throws(SessionRefusal) -> SessionEndingOutcome {
+    try await endSessions(
+      SessionEndingIntent(
+        target: everywhere ? .allOfOwner(token.session) : .own(token.session), origin: origin,
+        now: clock.now()))
+  }
+
+  private func endSessions(
+    _ intent: SessionEndingIntent
+  ) async throws(SessionRefusal) -> SessionEndingOutcome {
+    try await asking { () throws(StorageError) in try await storage.endSessions(intent) }
+  }
 }

@@ -98,6 +98,7 @@ package final class SessionIssuer: Sendable {
   /// Seconds since a sign-in in which an account may be changed.
   private let recentLoginWindow: Int64
   private let linking: AccountLinking
+  let openingRules: SessionOpeningRules
   let storage: any Storage
   let ring: MasterKeyRing
   let clock: WallClock
@@ -105,13 +106,14 @@ package final class SessionIssuer: Sendable {
   private let currentKeys: Mutex<SigningKeys>
 
   package init(
-    rules: SessionTokenRules, recentLoginWindow: Int64, linking: AccountLinking, storage: any Storage,
+    rules: SessionTokenRules, recentLoginWindow: Int64, linking: AccountLinking, openingRules: SessionOpeningRules, storage: any Storage,
     ring: MasterKeyRing,
     keys: SigningKeys, clock: WallClock, entropy: Entropy
   ) {
     self.rules = rules
     self.recentLoginWindow = recentLoginWindow
     self.linking = linking
+    self.openingRules = openingRules
     self.storage = storage
     self.ring = ring
     self.clock = clock
@@ -136,7 +138,7 @@ package final class SessionIssuer: Sendable {
   ///
   /// - Parameter createsAccount: Whether an unknown person gets an account.
   package func signIn(
-    _ request: SignInRequest, createsAccount: Bool
+    _ request: SignInRequest, createsAccount: Bool, by origin: Origin
   ) async throws(SessionRefusal) -> IssuedSession {
     let now = clock.now()
     let challenge = ring.challenge(from: request.rawNonce)
@@ -147,13 +149,13 @@ package final class SessionIssuer: Sendable {
         challenge: challenge?.credential, objection: objection(to: request, challenge: challenge, now: now),
         link: request.link.map { bearer($0, at: now) }, linking: linking, isPending: false,
         createsAccount: createsAccount, newAccount: AccountID(from: entropy),
-        newSession: SessionID(at: now, from: entropy), masterKey: ring.current.id,
-        retryWindow: rules.limits.signInRetryWindow, now: now))
+        newSession: SessionID(at: now, from: entropy), masterKey: ring.current.id, rules: openingRules,
+        origin: origin, retryWindow: rules.limits.signInRetryWindow, now: now))
   }
 
   /// Signs a person in, or links an identity, on the strength of an earlier request.
   package func signIn(
-    _ request: PendingSignInRequest, createsAccount: Bool
+    _ request: PendingSignInRequest, createsAccount: Bool, by origin: Origin
   ) async throws(SessionRefusal) -> IssuedSession {
     let now = clock.now()
     let pending = request.pending
@@ -165,7 +167,7 @@ package final class SessionIssuer: Sendable {
           challenge: pending.challenge, objection: nil, link: request.link.map { bearer($0, at: now) },
           linking: linking, isPending: true, createsAccount: createsAccount,
           newAccount: AccountID(from: entropy), newSession: SessionID(at: now, from: entropy),
-          masterKey: ring.current.id, retryWindow: 0, now: now))
+          masterKey: ring.current.id, rules: openingRules, origin: origin, retryWindow: 0, now: now))
     } catch {
       throw error == .credentialAlreadyUsed ? .pendingTokenInvalid : error
     }
@@ -220,7 +222,7 @@ package final class SessionIssuer: Sendable {
   ///
   /// - Returns: The session, and what an operator may want to know about the refresh.
   package func refresh(
-    _ token: RefreshToken
+    _ token: RefreshToken, by origin: Origin
   ) async throws(SessionRefusal) -> (session: IssuedSession, remark: RefreshRemark?) {
     let now = clock.now()
     let intent = RefreshIntent(

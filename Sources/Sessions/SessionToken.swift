@@ -125,6 +125,10 @@ package struct SessionTokenClaims: Sendable, Equatable {
   package let account: AccountID
   package let session: SessionID
   package let authenticatedAt: UnixTime
+  package let issuedAt: UnixTime
+  package let expiresAt: UnixTime
+  package let email: EmailAddress?
+  package let isEmailVerified: Bool
 }
 
 /// Why a session token is not accepted. Which check failed is not told: nobody who holds a good one needs it.
@@ -150,8 +154,12 @@ extension SigningKeys {
       issuedAt <= now.seconds + rules.leeway
     else { throw .invalid }
     guard now.seconds < expiresAt + rules.leeway else { throw .expired }
+    var isEmailVerified = false
+    if case .flag(true) = claims["email_verified"] { isEmailVerified = true }
     return SessionTokenClaims(
-      account: account, session: session, authenticatedAt: UnixTime(authenticatedAt))
+      account: account, session: session, authenticatedAt: UnixTime(authenticatedAt),
+      issuedAt: UnixTime(issuedAt), expiresAt: UnixTime(expiresAt),
+      email: claims.text("email").flatMap(EmailAddress.init), isEmailVerified: isEmailVerified)
   }
 }
 

@@ -36,11 +36,13 @@ package struct AccountChange: Sendable, Equatable {
 package struct AccountChangeIntent: Sendable {
   package let target: AccountTarget
   package let change: AccountChange
+  package let origin: Origin
   package let now: UnixTime
 
-  package init(target: AccountTarget, change: AccountChange, now: UnixTime) {
+  package init(target: AccountTarget, change: AccountChange, origin: Origin, now: UnixTime) {
     self.target = target
     self.change = change
+    self.origin = origin
     self.now = now
   }
 }
@@ -80,14 +82,47 @@ package func decideAccountChange(
     guard !isOther, holder == nil || holder?.id == account.id else { return .identityTaken }
   }
 
+  let wasDisabled = account.isDisabled
   account.apply(change, at: intent.now)
   try ledger.update(account)
   try changeIdentities(of: &account, change, in: &ledger)
   if let moment = change.validSince {
     let limit = moment >= intent.now - nowSeconds ? UnixTime(.max) : moment
-    try ledger.endSessions(of: account.id, openedUpTo: limit, as: .revoked, at: intent.now)
+    try ledger.finishSessions(of: account.id, openedUpTo: limit, as: .revoked, at: intent.now)
+    try ledger.audit(.sessionsEnded, by: intent.origin, at: intent.now, account: account.id)
+  }
+  try recordDisabling(of: account, wasDisabled: wasDisabled, intent, in: &ledger)
+  let fields = change.changedFields
+  if !fields.isEmpty {
+    try ledger.audit(
+      .accountChanged, by: intent.origin, at: intent.now, account: account.id,
+      detail: fields.joined(separator: " "))
   }
   return .changed(account)
+}
+
+/// A disabled account's tokens are void, though no session of it ends; those of one that is enabled again are not.
+private func recordDisabling(
+  of account: Account, wasDisabled: Bool, _ intent: AccountChangeIntent, in ledger: inout some Ledger
+) throws(StorageError) {
+  guard account.isDisabled != wasDisabled else { return }
+  try ledger.append(
+    Revocation(
+      kind: account.isDisabled ? .account : .restored, account: account.id, session: nil, at: intent.now))
+  try ledger.audit(
+    account.isDisabled ? .accountDisabled : .accountEnabled, by: intent.origin, at: intent.now,
+    account: account.id)
+}
+
+extension AccountChange {
+  /// Names of what is changed, without what is audited under a name of its own.
+  fileprivate var changedFields: [String] {
+    [
+      ("displayName", displayName != .keep), ("photoUrl", photoURL != .keep), ("email", email != .keep),
+      ("emailVerified", isEmailVerified != nil), ("customClaims", customClaims != .keep),
+      ("unlinked", !removedProviders.isEmpty), ("linked", !addedIdentities.isEmpty),
+    ].compactMap { $1 ? $0 : nil }
+  }
 }
 
 private func changeIdentities(

@@ -5,11 +5,13 @@ package struct AccountDeletionIntent: Sendable {
   package let target: AccountTarget
   /// Whether only a disabled account may go.
   package let demandsDisabled: Bool
+  package let origin: Origin
   package let now: UnixTime
 
-  package init(target: AccountTarget, demandsDisabled: Bool, now: UnixTime) {
+  package init(target: AccountTarget, demandsDisabled: Bool, origin: Origin, now: UnixTime) {
     self.target = target
     self.demandsDisabled = demandsDisabled
+    self.origin = origin
     self.now = now
   }
 }
@@ -31,7 +33,9 @@ package func decideAccountDeletion(
   case .failure(let refusal): return .refused(refusal)
   }
   guard account.isDisabled || !intent.demandsDisabled else { return .notDisabled }
-  try ledger.endSessions(of: account.id, openedUpTo: UnixTime(.max), as: .ended, at: intent.now)
+  try ledger.finishSessions(of: account.id, as: .ended, at: intent.now)
   try ledger.delete(account.id)
+  try ledger.append(Revocation(kind: .account, account: account.id, session: nil, at: intent.now))
+  try ledger.audit(.accountDeleted, by: intent.origin, at: intent.now, account: account.id)
   return .deleted(account)
 }

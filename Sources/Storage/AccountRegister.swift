@@ -63,7 +63,7 @@ func decideLookup(of keys: [AccountKey], in ledger: inout some Ledger) throws(St
 ///
 /// - Parameter sharesEmail: Whether another account may hold its address.
 func decideCreation(
-  of account: Account, sharesEmail: Bool, in ledger: inout some Ledger
+  of account: Account, sharesEmail: Bool, by origin: Origin, at now: UnixTime, in ledger: inout some Ledger
 ) throws(StorageError) -> AccountCreationOutcome {
   guard try ledger.account(account.id) == nil else { return .idTaken }
   for identity in account.identities where try ledger.account(holding: identity.identity) != nil {
@@ -74,5 +74,7 @@ func decideCreation(
   }
   try ledger.insert(account)
   for identity in account.identities { try ledger.insert(identity, of: account.id) }
+  let isImport = account.emailOrigin == .imported
+  try ledger.audit(isImport ? .accountImported : .accountCreated, by: origin, at: now, account: account.id)
   return .created
 }

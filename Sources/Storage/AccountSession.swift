@@ -12,11 +12,13 @@ package struct AccountSessionIntent: Sendable {
   package let customClaims: String?
   package let newSession: SessionID
   package let masterKey: MasterKeyID
+  package let rules: SessionOpeningRules
+  package let origin: Origin
   package let now: UnixTime
 
   package init(
     account: AccountID, provider: String, isAnonymous: Bool, createsAccount: Bool, customClaims: String?,
-    newSession: SessionID, masterKey: MasterKeyID, now: UnixTime
+    newSession: SessionID, masterKey: MasterKeyID, rules: SessionOpeningRules, origin: Origin, now: UnixTime
   ) {
     self.account = account
     self.provider = provider
@@ -25,7 +27,36 @@ package struct AccountSessionIntent: Sendable {
     self.customClaims = customClaims
     self.newSession = newSession
     self.masterKey = masterKey
+    self.rules = rules
+    self.origin = origin
     self.now = now
+  }
+}
+
+/// How many sessions one account may have; the oldest makes room.
+package struct SessionOpeningRules: Sendable, Equatable {
+  /// Zero for any number.
+  package let maximum: Int
+
+  package init(maximum: Int) { self.maximum = maximum }
+}
+
+extension Ledger {
+  /// Writes a new session, and ends the oldest ones of its account that are too many.
+  mutating func open(
+    _ session: Session, _ rules: SessionOpeningRules, by origin: Origin, at now: UnixTime
+  ) throws(StorageError) {
+    if rules.maximum > 0 {
+      // Newest first, by when they were opened.
+      for surplus in try sessions(of: session.account).dropFirst(rules.maximum - 1) {
+        try finish(surplus, as: .ended, at: now)
+        try audit(
+          .sessionLimit, by: Origin(actor: .system), at: now, account: session.account, session: surplus.id)
+      }
+    }
+    try insert(session)
+    try audit(
+      .signedIn, by: origin, at: now, account: session.account, session: session.id, detail: session.provider)
   }
 }
 
@@ -54,11 +85,13 @@ package func decideAccountSession(
       id: intent.account, createdAt: intent.now, lastSignInAt: intent.now, isDisabled: false,
       isAnonymous: intent.isAnonymous, profile: .empty, name: nil, identities: [])
     try ledger.insert(account)
+    try ledger.audit(
+      .accountCreated, by: intent.origin, at: intent.now, account: account.id, detail: intent.provider)
     isNewUser = true
   }
   let session = Session(
     id: intent.newSession, account: account.id, provider: intent.provider, createdAt: intent.now, device: nil,
     customClaims: intent.customClaims, masterKey: intent.masterKey, rotatedAt: intent.now)
-  try ledger.insert(session)
+  try ledger.open(session, intent.rules, by: intent.origin, at: intent.now)
   return .opened(SessionGrant(account: account, session: session), isNewUser: isNewUser)
 }

@@ -28,15 +28,26 @@ package protocol Ledger {
   mutating func insert(_ session: Session) throws(StorageError)
   /// Writes what changes in a session's life.
   mutating func update(_ session: Session) throws(StorageError)
-  /// Ends what is not over and was opened no later than `limit`; what is known of the devices goes.
-  mutating func endSessions(
-    of account: AccountID, openedUpTo limit: UnixTime, as end: SessionEnd, at now: UnixTime
-  ) throws(StorageError)
+  /// Sessions that are not over, newest first.
   mutating func sessions(of account: AccountID) throws(StorageError) -> [Session]
   mutating func sessionCounts() throws(StorageError) -> [MasterKeyID: Int]
 
   mutating func signingKeys() throws(StorageError) -> SigningKeyBook
   mutating func writeSigningKeys(_ book: SigningKeyBook) throws(StorageError)
+
+  mutating func append(_ revocation: Revocation) throws(StorageError)
+  mutating func revocations(after position: Int64, limit: Int) throws(StorageError) -> RevocationPage
+
+  mutating func append(_ entry: AuditEntry) throws(StorageError)
+  mutating func audit(_ query: AuditQuery) throws(StorageError) -> [ChainedEntry]
+  mutating func auditChain() throws(StorageError) -> AuditChainState
+  /// Writes digests to the lines in their order behind the present head, and the new head.
+  mutating func seal(_ digests: [[UInt8]], head: AuditSeal) throws(StorageError)
+  /// Forgets the lines up to a seal, which becomes the anchor of what is left.
+  mutating func truncateAudit(to anchor: AuditSeal) throws(StorageError)
+
+  mutating func lease(_ name: String) throws(StorageError) -> Lease?
+  mutating func write(_ lease: Lease) throws(StorageError)
 
   /// Returns how many rows went. With the last session of an anonymous account the account goes.
   mutating func sweep(_ rules: SweepRules) throws(StorageError) -> Int
@@ -111,14 +122,67 @@ extension LedgerStorage {
   }
 
   package func create(
-    _ accounts: [Account], sharingEmails: Bool
+    _ accounts: [Account], sharingEmails: Bool, by origin: Origin, at now: UnixTime
   ) async throws(StorageError) -> [AccountCreationOutcome] {
     try await transact { (book) throws(StorageError) in
       var outcomes: [AccountCreationOutcome] = []
       for account in accounts {
-        outcomes.append(try decideCreation(of: account, sharesEmail: sharingEmails, in: &book))
+        outcomes.append(
+          try decideCreation(of: account, sharesEmail: sharingEmails, by: origin, at: now, in: &book))
       }
       return outcomes
+    }
+  }
+
+  package func endSessions(
+    _ intent: SessionEndingIntent
+  ) async throws(StorageError) -> SessionEndingOutcome {
+    try await transact { (book) throws(StorageError) in try decideSessionEnding(intent, in: &book) }
+  }
+
+  package func state(of session: SessionID) async throws(StorageError) -> SessionState? {
+    try await transact { (book) throws(StorageError) in try book.state(of: session) }
+  }
+
+  package func revocations(after position: Int64, limit: Int) async throws(StorageError) -> RevocationPage {
+    try await transact { (book) throws(StorageError) in try book.revocations(after: position, limit: limit) }
+  }
+
+  package func append(_ entry: AuditEntry) async throws(StorageError) {
+    try await transact { (book) throws(StorageError) in try book.append(entry) }
+  }
+
+  package func audit(_ query: AuditQuery) async throws(StorageError) -> [ChainedEntry] {
+    try await transact { (book) throws(StorageError) in try book.audit(query) }
+  }
+
+  package func auditChain() async throws(StorageError) -> AuditChainState {
+    try await transact { (book) throws(StorageError) in try book.auditChain() }
+  }
+
+  package func sealAudit(
+    expecting head: AuditSeal?, digests: [[UInt8]], head next: AuditSeal
+  ) async throws(StorageError) -> Bool {
+    try await transact { (book) throws(StorageError) in
+      guard try book.auditChain().head == head else { return false }
+      try book.seal(digests, head: next)
+      return true
+    }
+  }
+
+  package func truncateAudit(expecting anchor: AuditSeal?, to next: AuditSeal) async throws(StorageError) -> Bool {
+    try await transact { (book) throws(StorageError) in
+      guard try book.auditChain().anchor == anchor else { return false }
+      try book.truncateAudit(to: next)
+      return true
+    }
+  }
+
+  package func take(_ lease: Lease, at now: UnixTime) async throws(StorageError) -> Bool {
+    try await transact { (book) throws(StorageError) in
+      if let held = try book.lease(lease.name), held.holder != lease.holder, held.until > now { return false }
+      try book.write(lease)
+      return true
     }
   }
 

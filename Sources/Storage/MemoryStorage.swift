@@ -34,6 +34,12 @@ package struct MemoryLedger: Ledger {
   private var holders: [ProviderIdentity: AccountID] = [:]
   private var allSessions: [SessionID: Session] = [:]
   private var keys = SigningKeyBook(version: 0, keys: [])
+  private var revoked: [Revocation] = []
+  private var lastRevocation: Int64 = 0
+  private var lines: [ChainedEntry] = []
+  private var lastLine: Int64 = 0
+  private var chain = AuditChainState(anchor: nil, head: nil)
+  private var leases: [String: Lease] = [:]
 
   package mutating func spentCredential(_ key: CredentialKey) throws(StorageError) -> SpentCredential? {
     spent[key]
@@ -129,15 +135,6 @@ package struct MemoryLedger: Ledger {
     guard allSessions.updateValue(session, forKey: session.id) != nil else { throw .corrupt }
   }
 
-  package mutating func endSessions(
-    of account: AccountID, openedUpTo limit: UnixTime, as end: SessionEnd, at now: UnixTime
-  ) throws(StorageError) {
-    for (id, session) in allSessions
-    where session.account == account && session.end == nil && session.createdAt <= limit {
-      allSessions[id]?.finish(as: end, at: now)
-    }
-  }
-
   package mutating func sessions(of account: AccountID) throws(StorageError) -> [Session] {
     allSessions.values.filter { $0.account == account && $0.end == nil }
       .sorted { ($0.createdAt, $0.id.description) > ($1.createdAt, $1.id.description) }
@@ -162,10 +159,68 @@ package struct MemoryLedger: Ledger {
     for account in Set(sessions.map(\.account)) where accounts[account]?.isAnonymous ?? false {
       if try self.sessions(of: account).isEmpty { try delete(account) }
     }
-    return max(credentials.count, sessions.count)
+    let old = revoked.prefix { $0.at < rules.revocationsBefore }.prefix(rules.limit)
+    revoked.removeFirst(old.count)
+    return max(credentials.count, sessions.count, old.count)
   }
 
   package mutating func touch() throws(StorageError) {}
+}
+
+// What happened.
+extension MemoryLedger {
+  package mutating func append(_ revocation: Revocation) throws(StorageError) {
+    lastRevocation += 1
+    revoked.append(
+      Revocation(
+        position: lastRevocation, kind: revocation.kind, account: revocation.account,
+        session: revocation.session, at: revocation.at))
+  }
+
+  package mutating func revocations(after position: Int64, limit: Int) throws(StorageError) -> RevocationPage {
+    RevocationPage(
+      revocations: Array(revoked.lazy.filter { $0.position > position }.prefix(limit)), last: lastRevocation)
+  }
+
+  package mutating func append(_ entry: AuditEntry) throws(StorageError) {
+    lastLine += 1
+    lines.append(
+      ChainedEntry(
+        entry: AuditEntry(
+          position: lastLine, at: entry.at, action: entry.action, actor: entry.actor, account: entry.account,
+          session: entry.session, address: entry.address, requestID: entry.requestID, detail: entry.detail),
+        digest: nil))
+  }
+
+  package mutating func audit(_ query: AuditQuery) throws(StorageError) -> [ChainedEntry] {
+    let wanted = lines.lazy.filter { line in
+      line.entry.position > query.after && (query.account == nil || line.entry.account == query.account)
+    }
+    return Array(wanted.prefix(query.limit))
+  }
+
+  package mutating func auditChain() throws(StorageError) -> AuditChainState { chain }
+
+  package mutating func seal(_ digests: [[UInt8]], head: AuditSeal) throws(StorageError) {
+    let after = chain.head?.position ?? 0
+    guard let first = lines.firstIndex(where: { $0.entry.position > after }),
+      lines.count >= first + digests.count,
+      lines[first + digests.count - 1].entry.position == head.position
+    else { throw .corrupt }
+    for (offset, digest) in digests.enumerated() {
+      lines[first + offset] = ChainedEntry(entry: lines[first + offset].entry, digest: digest)
+    }
+    chain = AuditChainState(anchor: chain.anchor, head: head)
+  }
+
+  package mutating func truncateAudit(to anchor: AuditSeal) throws(StorageError) {
+    lines.removeAll { $0.entry.position <= anchor.position }
+    chain = AuditChainState(anchor: anchor, head: chain.head)
+  }
+
+  package mutating func lease(_ name: String) throws(StorageError) -> Lease? { leases[name] }
+
+  package mutating func write(_ lease: Lease) throws(StorageError) { leases[lease.name] = lease }
 }
 
 extension AccountOrder.Field {

@@ -7,15 +7,18 @@ package struct RefreshIntent: Sendable {
   /// The master key for a new token.
   package let masterKey: MasterKeyID
   package let limits: SessionLimits
+  package let origin: Origin
   package let now: UnixTime
 
   package init(
-    session: SessionID, counter: UInt32, masterKey: MasterKeyID, limits: SessionLimits, now: UnixTime
+    session: SessionID, counter: UInt32, masterKey: MasterKeyID, limits: SessionLimits, origin: Origin,
+    now: UnixTime
   ) {
     self.session = session
     self.counter = counter
     self.masterKey = masterKey
     self.limits = limits
+    self.origin = origin
     self.now = now
   }
 }
@@ -117,22 +120,27 @@ package func decideRefresh(
   guard intent.now.since(session.createdAt) < intent.limits.absolute else { return .overAge }
   guard intent.now.since(session.rotatedAt) < intent.limits.idle else { return .idle }
 
+  func audit(_ action: AuditAction) throws(StorageError) {
+    try ledger.audit(action, by: intent.origin, at: intent.now, account: account.id, session: session.id)
+  }
   let decision = rotationDecision(
     presented: intent.counter, session: session, now: intent.now, limits: intent.limits)
   switch decision {
   case .rotate(let counter, let remark):
     session.rotate(to: counter, masterKey: intent.masterKey, at: intent.now)
     try ledger.update(session)
+    if remark == .counterAhead { try audit(.counterAhead) }
     return .current(SessionGrant(account: account, session: session), remark: remark)
   case .repeatCurrent:
     return .current(SessionGrant(account: account, session: session), remark: nil)
   case .repeatLate:
     session.countLateRepeat()
     try ledger.update(session)
+    try audit(.lateRepeat)
     return .current(SessionGrant(account: account, session: session), remark: .lateRepeat)
   case .end:
-    session.finish(as: .reused, at: intent.now)
-    try ledger.update(session)
+    try ledger.finish(session, as: .reused, at: intent.now)
+    try audit(.refreshTokenReused)
     return .reused(account.id)
   }
 }

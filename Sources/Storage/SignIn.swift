@@ -69,6 +69,8 @@ package struct SignInIntent: Sendable {
   package let newAccount: AccountID
   package let newSession: SessionID
   package let masterKey: MasterKeyID
+  package let rules: SessionOpeningRules
+  package let origin: Origin
   /// Seconds in which the same request gets the same session.
   package let retryWindow: Int64
   package let now: UnixTime
@@ -78,7 +80,7 @@ package struct SignInIntent: Sendable {
     credential: CredentialKey, credentialExpiresAt: UnixTime, challenge: CredentialKey?,
     objection: SignInObjection?, link: SessionBearer?, linking: AccountLinking, isPending: Bool,
     createsAccount: Bool, newAccount: AccountID, newSession: SessionID, masterKey: MasterKeyID,
-    retryWindow: Int64, now: UnixTime
+    rules: SessionOpeningRules, origin: Origin, retryWindow: Int64, now: UnixTime
   ) {
     self.identity = identity
     self.profile = profile
@@ -95,6 +97,8 @@ package struct SignInIntent: Sendable {
     self.newAccount = newAccount
     self.newSession = newSession
     self.masterKey = masterKey
+    self.rules = rules
+    self.origin = origin
     self.retryWindow = retryWindow
     self.now = now
   }
@@ -161,6 +165,7 @@ package func decideSignIn(
     profile: intent.profile, name: intent.name, identities: [intent.linkedIdentity])
   try ledger.insert(account)
   try ledger.insert(intent.linkedIdentity, of: account.id)
+  try ledger.audit(.accountCreated, by: intent.origin, at: intent.now, account: account.id)
   return .signedIn(try openSession(intent, for: account, isNewUser: true, in: &ledger), isNewUser: true)
 }
 
@@ -192,6 +197,8 @@ private func join(
   account.identities.append(intent.linkedIdentity)
   try ledger.update(account)
   try ledger.insert(intent.linkedIdentity, of: account.id)
+  try ledger.audit(
+    .identityLinked, by: intent.origin, at: intent.now, account: account.id, detail: intent.identity.provider)
   return .signedIn(try openSession(intent, for: account, isNewUser: false, in: &ledger), isNewUser: false)
 }
 
@@ -214,7 +221,7 @@ private func decideLink(
   }
   // Whoever made an anonymous account may have kept a session of it; the person who now owns it shall not share it.
   if account.isAnonymous {
-    try ledger.endSessions(of: account.id, openedUpTo: UnixTime(.max), as: .ended, at: intent.now)
+    try ledger.finishSessions(of: account.id, as: .ended, at: intent.now)
   }
   return try join(account, intent, in: &ledger)
 }
@@ -240,7 +247,7 @@ private func openSession(
     id: intent.newSession, account: account.id, provider: intent.identity.provider, createdAt: intent.now,
     device: intent.device, masterKey: intent.masterKey,
     rotatedAt: intent.now)
-  try ledger.insert(session)
+  try ledger.open(session, intent.rules, by: intent.origin, at: intent.now)
   for key in [intent.credential, intent.challenge].compactMap({ $0 }) {
     try ledger.insert(
       SpentCredential(

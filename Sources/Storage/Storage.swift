@@ -37,7 +37,7 @@ package protocol Storage: Sendable {
   func delete(_ intents: [AccountDeletionIntent]) async throws(StorageError) -> [AccountDeletionOutcome]
   /// Makes accounts in one transaction; each has an outcome of its own.
   func create(
-    _ accounts: [Account], sharingEmails: Bool
+    _ accounts: [Account], sharingEmails: Bool, by origin: Origin, at now: UnixTime
   ) async throws(StorageError) -> [AccountCreationOutcome]
 
   func account(_ id: AccountID) async throws(StorageError) -> Account?
@@ -47,6 +47,25 @@ package protocol Storage: Sendable {
   func accounts(in order: AccountOrder, offset: Int, limit: Int) async throws(StorageError) -> AccountList
   /// Accounts in the order of their creation, and where the next page begins.
   func accounts(after cursor: AccountCursor?, limit: Int) async throws(StorageError) -> AccountPage
+  func endSessions(_ intent: SessionEndingIntent) async throws(StorageError) -> SessionEndingOutcome
+  /// What a session's tokens hang on; nil for a session that is not there.
+  func state(of session: SessionID) async throws(StorageError) -> SessionState?
+  /// What was revoked behind a place, oldest first.
+  func revocations(after position: Int64, limit: Int) async throws(StorageError) -> RevocationPage
+
+  /// Writes a line of the audit by itself; what an intention does, it audits in its own transaction.
+  func append(_ entry: AuditEntry) async throws(StorageError)
+  func audit(_ query: AuditQuery) async throws(StorageError) -> [ChainedEntry]
+  func auditChain() async throws(StorageError) -> AuditChainState
+  /// Chains the lines behind the head; false when the head is another one by now.
+  func sealAudit(
+    expecting head: AuditSeal?, digests: [[UInt8]], head next: AuditSeal
+  ) async throws(StorageError) -> Bool
+  /// Forgets what lies before a seal; false when the anchor is another one by now.
+  func truncateAudit(expecting anchor: AuditSeal?, to next: AuditSeal) async throws(StorageError) -> Bool
+  /// Takes a piece of work, or keeps it; false while another node has it.
+  func take(_ lease: Lease, at now: UnixTime) async throws(StorageError) -> Bool
+
   /// Sessions of an account that are not over, newest first.
   func sessions(of account: AccountID) async throws(StorageError) -> [Session]
   /// How many sessions that are not over each master key serves.
@@ -88,11 +107,16 @@ package struct SweepRules: Sendable {
   package let credentialsBefore: UnixTime
   /// Sessions last refreshed, or over, before this.
   package let sessionsBefore: UnixTime
+  /// Revocations before this: no token that they mean is within its time.
+  package let revocationsBefore: UnixTime
   package let limit: Int
 
-  package init(credentialsBefore: UnixTime, sessionsBefore: UnixTime, limit: Int) {
+  package init(
+    credentialsBefore: UnixTime, sessionsBefore: UnixTime, revocationsBefore: UnixTime, limit: Int
+  ) {
     self.credentialsBefore = credentialsBefore
     self.sessionsBefore = sessionsBefore
+    self.revocationsBefore = revocationsBefore
     self.limit = limit
   }
 }
