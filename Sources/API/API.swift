@@ -59,6 +59,10 @@ package struct Endpoints: Sendable {
     let health = Health(readiness: readiness)
     let documents = Documents(metrics: metrics)
     let firebase = firebaseRoutes(signIn, refresh, wellKnown, bearers)
+    let sessions = OwnSessions(issuer: issuer, bearers: bearers)
+    let account = OwnAccount(issuer: issuer, bearers: bearers)
+    let introspection = Introspection(issuer: issuer, bearers: bearers)
+    let revocations = Revocations(issuer: issuer, storage: storage)
     return (
       [
         app("POST", "/v1/signInWithIdp", .signIn) { call throws(Failure) in
@@ -66,6 +70,22 @@ package struct Endpoints: Sendable {
         },
         app("POST", "/v1/token", .token) { call throws(Failure) in try await refresh.respond(to: call) },
         app("POST", "/v1/nonces", .nonces) { call in nonces.respond(to: call) },
+        app("GET", "/v1/account", .account) { call throws(Failure) in try await account.show(call) },
+        app("PATCH", "/v1/account", .account) { call throws(Failure) in try await account.change(call) },
+        app("DELETE", "/v1/account", .account) { call throws(Failure) in try await account.delete(call) },
+        app("GET", "/v1/sessions", .sessions) { call throws(Failure) in try await sessions.list(call) },
+        app("DELETE", "/v1/sessions/{session}", .sessions) { call throws(Failure) in
+          try await sessions.end(call)
+        },
+        app("POST", "/v1/signOut", .signOut) { call throws(Failure) in try await sessions.signOut(call) },
+        app("POST", "/v1/revoke", .revoke) { call throws(Failure) in try await revocations.revoke(call) },
+        service("POST", "/v1/introspect", .introspect) { call throws(Failure) in
+          try await introspection.introspect(call)
+        },
+        service("GET", "/v1/revocations", .revocations) { call throws(Failure) in
+          try await revocations.feed(call)
+        },
+        open("*", "/v1/verify/*", .verify) { call throws(Failure) in try await introspection.verify(call) },
         open("GET", "/.well-known/jwks.json", .keySet) { call in wellKnown.keySet(call) },
         open("GET", "/.well-known/openid-configuration", .discovery) { call in wellKnown.discovery(call) },
         open("GET", "/v1/certs", .certificates) { call in wellKnown.certificates(call) },
@@ -100,6 +120,12 @@ package struct Endpoints: Sendable {
     Route(method, path, name: name.rawValue, access: .app, handler: handler)
   }
 
+  private func service(
+    _ method: String, _ path: String, _ name: RouteName, _ handler: @escaping Handler
+  ) -> Route {
+    Route(method, path, name: name.rawValue, access: .service, handler: handler)
+  }
+
   private func open(_ method: String, _ path: String, _ name: RouteName, _ handler: @escaping Handler)
     -> Route
   {
@@ -112,6 +138,13 @@ package enum RouteName: String, Sendable, CaseIterable {
   case signIn = "sign_in"
   case token
   case nonces
+  case account
+  case sessions
+  case signOut = "sign_out"
+  case revoke
+  case introspect
+  case revocations
+  case verify
   case accountLookup = "account_lookup"
   case accountUpdate = "account_update"
   case accountDelete = "account_delete"

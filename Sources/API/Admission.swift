@@ -22,7 +22,16 @@ extension Request {
 
 extension RequestPolicy {
   /// Whether anybody can be an administrator.
-  var hasAdministrators: Bool { isDevMode || !adminTokens.isEmpty }
+  private var hasAdministrators: Bool { isDevMode || !adminTokens.isEmpty }
+
+  /// Whether there can be somebody who is let in.
+  func admitsAnybody(_ access: Access) -> Bool {
+    switch access {
+    case .open, .app: true
+    case .service: hasAdministrators || !serviceKeys.isEmpty
+    case .administrator: hasAdministrators
+    }
+  }
 
   /// Lets a request in to a route, or refuses it.
   ///
@@ -34,6 +43,10 @@ extension RequestPolicy {
       // A bearer that is nobody's among them is somebody's session, perhaps: the handler's to judge.
       if route.face == .firebase, let administrator = administrator(of: request) { return administrator }
       try apiKeys.check(request)
+      return nil
+    case .service:
+      if let administrator = administrator(of: request) { return administrator }
+      guard serviceKeys.admits(request) else { throw Failure(.serviceKeyInvalid) }
       return nil
     case .administrator:
       guard request.authorization != .absent else { throw Failure(.adminTokenMissing) }

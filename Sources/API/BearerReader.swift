@@ -19,6 +19,12 @@ struct BearerReader: Sendable {
     }
   }
 
+  /// The bearer of a request that has to have one.
+  func required(of request: Request) throws(Failure) -> SessionTokenClaims {
+    guard let claims = try bearer(of: request) else { throw Failure(.sessionTokenInvalid, isBearer: true) }
+    return claims
+  }
+
   /// What the `idToken` of a body in Firebase's form says; nil when there is none.
   func claims(of idToken: String?) throws(Failure) -> SessionTokenClaims? {
     guard let idToken else { return nil }

@@ -149,6 +149,7 @@ package enum FailureReason: String, Sendable, CaseIterable {
   case methodNotAllowed = "method_not_allowed"
   case apiKeyMissing = "api_key_missing"
   case apiKeyInvalid = "api_key_invalid"
+  case serviceKeyInvalid = "service_key_invalid"
   case adminTokenMissing = "admin_token_missing"
   case adminTokenInvalid = "admin_token_invalid"
 
@@ -351,6 +352,8 @@ extension FailureReason {
     case .methodNotAllowed: (.invalidArgument, 405, "The route does not take this method.")
     case .apiKeyMissing: (.permissionDenied, 403, "Send an API key as ?key= or X-API-Key.")
     case .apiKeyInvalid: (.permissionDenied, 403, "The API key is not one of this server's.")
+    case .serviceKeyInvalid:
+      (.unauthenticated, 401, "Send a service key as X-API-Key or as a bearer, or an administrator's bearer.")
     case .adminTokenMissing:
       (.unauthenticated, 401, "Send an administrator's token as a bearer in the Authorization header.")
     case .adminTokenInvalid: (.unauthenticated, 401, "The bearer is no administrator's token of this server.")

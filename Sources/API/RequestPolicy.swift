@@ -7,6 +7,7 @@ internal import Synchronization
 package final class RequestPolicy: Sendable {
   let appleRules: IdentityTokenRules
   let apiKeys: APIKeys
+  let serviceKeys: ServiceKeys
   let adminTokens: AdminTokens
   /// Whether `Bearer owner` is an administrator.
   let isDevMode: Bool
@@ -18,12 +19,14 @@ package final class RequestPolicy: Sendable {
 
   /// - Parameter adminTokens: By the name of their holder.
   package init(
-    appleRules: IdentityTokenRules, apiKeys: [Secret<String>], adminTokens: [String: Secret<String>],
+    appleRules: IdentityTokenRules, apiKeys: [Secret<String>], serviceKeys: [Secret<String>],
+    adminTokens: [String: Secret<String>],
     isDevMode: Bool, customTokenKeys: [PublicKey], allowedOrigins: [String], limits: RequestLimits,
     trustedProxies: [Network]
   ) {
     self.appleRules = appleRules
     self.apiKeys = APIKeys(apiKeys)
+    self.serviceKeys = ServiceKeys(serviceKeys)
     self.adminTokens = AdminTokens(adminTokens)
     self.isDevMode = isDevMode
     self.customTokenKeys = customTokenKeys

@@ -68,10 +68,9 @@ package struct Router: Sendable {
       address: countedAddress(of: request, trusting: policy.trustedProxies))
   }
 
-  /// What the path names, for a server with these administrators or none.
+  /// What the path names, of what somebody may be let in to.
   private func match(_ call: Call) -> PathMatch? {
-    let match = table.match(call.request)
-    return call.policy.hasAdministrators ? match : match?.withoutAdministration
+    table.match(call.request)?.limited { call.policy.admitsAnybody($0.access) }
   }
 
   /// The call as the handler gets it: let in, and with the right project.
@@ -101,7 +100,8 @@ package struct Router: Sendable {
   }
 
   private func allowedMethods(_ match: PathMatch?) -> String {
-    let methods = Set(match?.methods.keys.map { $0 } ?? [])
+    var methods = Set(match?.methods.keys.map { $0 } ?? [])
+    if methods.remove("*") != nil { methods.formUnion(["DELETE", "GET", "PATCH", "POST", "PUT"]) }
     let implied: Set = methods.contains("GET") ? ["HEAD", "OPTIONS"] : ["OPTIONS"]
     return methods.union(implied).sorted().joined(separator: ", ")
   }

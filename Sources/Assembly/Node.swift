@@ -21,6 +21,8 @@ package final class Node: Sendable {
   private let storage: SQLiteStorage
   private let fetcher: CurlFetcher
   private let maintenance: Task<Void, Never>
+  private let history: Task<Void, Never>
+  private let watch: SessionWatch
   private let isStopping: Flag
   private let reloading: Reloading
 
@@ -48,11 +50,12 @@ package final class Node: Sendable {
     if let address = settings.adminListen { admin = try listen(at: address, settings, tls: nil, operators) }
     let scheme = settings.tls == nil ? "http" : "https"
     let publicURL = settings.publicURL ?? "\(scheme)://\(listener.address)"
+    let watch = SessionWatch(storage: storage, clock: .system)
     let issuer = SessionIssuer(
       rules: tokenRules(settings, issuer: settings.issuer ?? publicURL),
-      recentLoginWindow: settings.recentLoginWindow, linking: settings.accountLinking, storage: storage,
-      ring: ring, keys: keys, clock: clock,
-      entropy: entropy)
+      recentLoginWindow: settings.recentLoginWindow, linking: settings.accountLinking,
+      openingRules: SessionOpeningRules(maximum: settings.sessionMaximum), watch: watch, storage: storage,
+      ring: ring, keys: keys, clock: clock, entropy: entropy)
     metrics.watch(
       storage: storage, directory: directory, issuer: issuer, listener: listener, clock: clock, log: log)
     let probe = ReadinessProbe(storage: storage)
@@ -77,7 +80,13 @@ package final class Node: Sendable {
     open.fill(router(admin == nil ? tables.open + tables.operators : tables.open))
     operators.fill(router(tables.operators))
     let sweeper = Sweeper(
-      storage: storage, clock: clock, limits: issuer.rules.limits, leeway: settings.clockLeeway, log: log)
+      storage: storage, clock: clock, limits: issuer.rules.limits, leeway: settings.clockLeeway,
+      tokenLifetime: settings.sessionTTL, log: log)
+    let historian = Historian(
+      watch: watch, storage: storage, chain: AuditChain(storage: storage, ring: ring), clock: clock,
+      holder: hexText(entropy.bytes(16)), retention: settings.auditRetention, log: log)
+    history = Task { await historian.work() }
+    self.watch = watch
     maintenance = Task { await maintain(directory, sweeper) }
     address = listener.address
     adminAddress = admin?.address
@@ -97,6 +106,8 @@ package final class Node: Sendable {
   package func stop() async {
     isStopping.set()
     maintenance.cancel()
+    history.cancel()
+    watch.close()
     // Together: one after the other they might take twice the time.
     await withTaskGroup { group in
       for listener in listeners { group.addTask { await listener.stop(within: .seconds(6)) } }
@@ -168,6 +179,8 @@ private func listen(
   for path in ["/accounts:batchCreate", "/accounts:batchDelete", "/uploadAccount"] {
     configuration.bodyLimits[path] = Limits.batchBodyBytes
   }
+  // Longer than the feed may wait for news.
+  configuration.deadlines["/v1/revocations"] = .seconds(Limits.longPollSeconds + 10)
   do {
     return try HTTPListener(
       configuration,

@@ -8,6 +8,8 @@ struct Sweeper: Sendable {
   let clock: WallClock
   let limits: SessionLimits
   let leeway: Int64
+  /// The longest that a session token lives, seconds.
+  let tokenLifetime: Int64
   let log: Log
 
   /// A clock that was a day fast must not cost a session or open a way for a used token.
@@ -17,7 +19,7 @@ struct Sweeper: Sendable {
     let now = clock.now()
     let rules = SweepRules(
       credentialsBefore: now - (leeway + Self.margin), sessionsBefore: now - (limits.idle + Self.margin),
-      limit: 500)
+      revocationsBefore: now - (tokenLifetime + leeway + 60), limit: 500)
     do {
       while try await storage.sweep(rules) {
         guard !Task.isCancelled else { return }

@@ -44,6 +44,10 @@ package enum Limits {
   package static let customClaimsLength = 1000
   /// Accounts of one page, one import or one batch of deletions.
   package static let accountBatch = 1000
+  /// Revocations of one page of the feed.
+  package static let revocationPage = 1000
+  /// Seconds that the feed's answer may wait for news.
+  package static let longPollSeconds: Int64 = 30
   /// Accounts of one lookup.
   package static let lookupBatch = 100
   /// Seconds for which a pending credential is good.

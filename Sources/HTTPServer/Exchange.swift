@@ -36,7 +36,8 @@ internal import Synchronization
     self.request = request
     self.share = share
     self.core = core
-    expires = request.arrived.advanced(by: core.configuration.deadline)
+    expires = request.arrived.advanced(
+      by: core.configuration.deadlines[request.path] ?? core.configuration.deadline)
     unsafe self.connection = connection
   }
 

@@ -24,6 +24,8 @@ package struct ListenerConfiguration: Sendable, Equatable {
   package var headSeconds: Int
   /// From a complete head to the answer; at twice that, with the body not complete, the connection is cut.
   package var deadline: Duration
+  /// The same for single paths, where it is another time.
+  package var deadlines: [String: Duration] = [:]
   /// Requests that responders work on at a time; one more is refused as overloaded.
   package var maxRequestsInFlight: Int
   /// With one, the listener speaks TLS 1.2 or newer and nothing else.
@@ -69,6 +71,7 @@ package struct ListenerConfiguration: Sendable, Equatable {
     if connectionMemoryLimit < 512 { return "connectionMemoryLimit" }
     if idleSeconds < 1 || idleSeconds > 86_400 { return "idleSeconds" }
     if headSeconds < 1 || headSeconds > 86_400 { return "headSeconds" }
+    if deadlines.values.contains(where: { $0 <= .zero }) { return "deadlines" }
     if deadline <= .zero { return "deadline" }
     return maxRequestsInFlight < 1 ? "maxRequestsInFlight" : nil
   }

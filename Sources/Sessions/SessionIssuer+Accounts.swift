@@ -31,7 +31,9 @@ extension SessionIssuer {
       account: account, provider: provider, isAnonymous: isAnonymous, createsAccount: createsAccount,
       customClaims: customClaims, newSession: SessionID(at: now, from: entropy), masterKey: ring.current.id,
       rules: openingRules, origin: origin, now: now)
-    switch try await asking({ () throws(StorageError) in try await storage.openSession(intent) }) {
+    let outcome = try await asking { () throws(StorageError) in try await storage.openSession(intent) }
+    if openingRules.maximum > 0 { await watch.followOwnWrite() }
+    switch outcome {
     case .opened(let grant, let isNewUser):
       return try issue(grant, isNewUser: isNewUser, isRepeat: false, now: now)
     case .accountDisabled: throw .accountDisabled
@@ -58,7 +60,9 @@ extension SessionIssuer {
   ) async throws(SessionRefusal) -> AccountChangeOutcome {
     let now = clock.now()
     let intent = AccountChangeIntent(target: .bearer(bearer(claims, at: now)), change: change, origin: origin, now: now)
-    return try await asking { () throws(StorageError) in try await storage.change(intent) }
+    let outcome = try await asking { () throws(StorageError) in try await storage.change(intent) }
+    await watch.followOwnWrite()
+    return outcome
   }
 
   /// Deletes the account of a bearer, if he signed in recently.
@@ -67,6 +71,7 @@ extension SessionIssuer {
     let intent = AccountDeletionIntent(
       target: .bearer(bearer(claims, at: now)), demandsDisabled: false, origin: origin, now: now)
     let outcomes = try await asking { () throws(StorageError) in try await storage.delete([intent]) }
+    await watch.followOwnWrite()
     if case .refused(let refusal)? = outcomes.first { throw .bearer(refusal) }
   }
 
@@ -117,9 +122,18 @@ extension SessionIssuer {
         now: clock.now()))
   }
 
+  /// Ends the session of a token that was found good.
+  package func endSession(
+    _ session: SessionID, by origin: Origin
+  ) async throws(SessionRefusal) -> SessionEndingOutcome {
+    try await endSessions(SessionEndingIntent(target: .own(session), origin: origin, now: clock.now()))
+  }
+
   private func endSessions(
     _ intent: SessionEndingIntent
   ) async throws(SessionRefusal) -> SessionEndingOutcome {
-    try await asking { () throws(StorageError) in try await storage.endSessions(intent) }
+    let outcome = try await asking { () throws(StorageError) in try await storage.endSessions(intent) }
+    await watch.followOwnWrite()
+    return outcome
   }
 }

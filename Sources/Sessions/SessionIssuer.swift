@@ -104,9 +104,13 @@ package final class SessionIssuer: Sendable {
   let clock: WallClock
   let entropy: Entropy
   private let currentKeys: Mutex<SigningKeys>
+  private let verified = VerifiedTokens()
+  /// Follows what makes tokens bad; at once after what this node does.
+  package let watch: SessionWatch
 
   package init(
-    rules: SessionTokenRules, recentLoginWindow: Int64, linking: AccountLinking, openingRules: SessionOpeningRules, storage: any Storage,
+    rules: SessionTokenRules, recentLoginWindow: Int64, linking: AccountLinking, openingRules: SessionOpeningRules, watch: SessionWatch,
+    storage: any Storage,
     ring: MasterKeyRing,
     keys: SigningKeys, clock: WallClock, entropy: Entropy
   ) {
@@ -114,6 +118,7 @@ package final class SessionIssuer: Sendable {
     self.recentLoginWindow = recentLoginWindow
     self.linking = linking
     self.openingRules = openingRules
+    self.watch = watch
     self.storage = storage
     self.ring = ring
     self.clock = clock
@@ -131,7 +136,7 @@ package final class SessionIssuer: Sendable {
 
   /// Verifies the bearer of a request.
   package func verify(_ token: String) throws(SessionTokenError) -> SessionTokenClaims {
-    try keys.verify(token, rules: rules, now: clock.now())
+    try verified.verify(token, keys: keys, rules: rules, now: clock.now())
   }
 
   /// Signs a person in, links an identity, or repeats the answer of the same request.
@@ -193,6 +198,8 @@ package final class SessionIssuer: Sendable {
 
   private func signIn(_ intent: SignInIntent) async throws(SessionRefusal) -> IssuedSession {
     let outcome = try await asking { () throws(StorageError) in try await storage.signIn(intent) }
+    // A link ends sessions, and so does one session too many.
+    if intent.link != nil || openingRules.maximum > 0 { await watch.followOwnWrite() }
     switch outcome {
     case .signedIn(let grant, let isNewUser):
       // A session of another id than the one that was offered was there before.
@@ -227,12 +234,14 @@ package final class SessionIssuer: Sendable {
     let now = clock.now()
     let intent = RefreshIntent(
       session: token.session, counter: token.counter, masterKey: ring.current.id, limits: rules.limits,
-      now: now)
+      origin: origin, now: now)
     let outcome = try await asking { () throws(StorageError) in try await storage.refresh(intent) }
     switch outcome {
     case .current(let grant, let remark):
       return (try issue(grant, isNewUser: false, isRepeat: false, now: now), remark)
-    case .reused: throw .refreshTokenReused
+    case .reused:
+      await watch.followOwnWrite()
+      throw .refreshTokenReused
     case .sessionOver(let end): throw .sessionOver(end)
     case .idle: throw .sessionIdle
     case .overAge: throw .sessionOverAge

@@ -140,26 +140,41 @@ package enum SessionTokenError: Error, Equatable, Sendable {
 extension SigningKeys {
   /// Verifies one of our own session tokens: a published key, its algorithm, `typ`, issuer, audience and times
   /// (RFC 8725 §3.8, §3.9, §3.11). Whether session and account still live is storage's to say.
+  ///
+  /// - Returns: What it says, and the key that it was verified with.
   package func verify(
     _ text: String, rules: SessionTokenRules, now: UnixTime
-  ) throws(SessionTokenError) -> SessionTokenClaims {
+  ) throws(SessionTokenError) -> (claims: SessionTokenClaims, keyID: KeyID) {
     guard let token = try? CompactToken(parsing: text.utf8), let id = token.header.keyID,
       let key = publicKey(id), token.header.type == "JWT", (try? token.verify(with: key)) != nil,
-      let claims = try? token.claims(), claims.isText("iss", rules.issuer),
-      claims.isText("aud", rules.audience),
-      case .integer(let expiresAt) = claims["exp"], case .integer(let issuedAt) = claims["iat"],
-      case .integer(let authenticatedAt) = claims["auth_time"],
-      let account = claims.text("sub").flatMap(AccountID.init),
-      let session = claims.text("sid").flatMap(SessionID.init(hex:)),
-      issuedAt <= now.seconds + rules.leeway
+      let object = try? token.claims(), let claims = SessionTokenClaims(object, rules: rules)
     else { throw .invalid }
-    guard now.seconds < expiresAt + rules.leeway else { throw .expired }
-    var isEmailVerified = false
-    if case .flag(true) = claims["email_verified"] { isEmailVerified = true }
-    return SessionTokenClaims(
-      account: account, session: session, authenticatedAt: UnixTime(authenticatedAt),
-      issuedAt: UnixTime(issuedAt), expiresAt: UnixTime(expiresAt),
-      email: claims.text("email").flatMap(EmailAddress.init), isEmailVerified: isEmailVerified)
+    try claims.check(rules: rules, now: now)
+    return (claims, id)
+  }
+}
+
+extension SessionTokenClaims {
+  fileprivate init?(_ object: JSONObject, rules: SessionTokenRules) {
+    guard object.isText("iss", rules.issuer), object.isText("aud", rules.audience),
+      case .integer(let expiresAt) = object["exp"], case .integer(let issuedAt) = object["iat"],
+      case .integer(let authenticatedAt) = object["auth_time"],
+      let account = object.text("sub").flatMap(AccountID.init),
+      let session = object.text("sid").flatMap(SessionID.init(hex:))
+    else { return nil }
+    self.account = account
+    self.session = session
+    self.authenticatedAt = UnixTime(authenticatedAt)
+    self.issuedAt = UnixTime(issuedAt)
+    self.expiresAt = UnixTime(expiresAt)
+    email = object.text("email").flatMap(EmailAddress.init)
+    if case .flag(true) = object["email_verified"] { isEmailVerified = true } else { isEmailVerified = false }
+  }
+
+  /// Returns when the time is one at which the token is good.
+  func check(rules: SessionTokenRules, now: UnixTime) throws(SessionTokenError) {
+    guard issuedAt <= now + rules.leeway else { throw .invalid }
+    guard now < expiresAt + rules.leeway else { throw .expired }
   }
 }
 

@@ -51,6 +51,15 @@ package final class SessionWatch: Sendable {
     }
   }
 
+  /// Takes in what this node wrote just now. Nothing that is remembered is believed until that has been done.
+  package func followOwnWrite() async {
+    do {
+      try await follow()
+    } catch {
+      progress.withLock { $0.seenAt = nil }
+    }
+  }
+
   /// Whether the tokens of a session are good.
   package func isGood(_ session: SessionID) async throws(SessionRefusal) -> Bool {
     guard isFresh else { throw .storage(.unavailable) }

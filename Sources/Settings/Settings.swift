@@ -50,6 +50,7 @@ package struct Settings: Sendable {
   /// The first makes new things, all are accepted. Nil: a file beside the database.
   package let masterKeys: [Secret<[UInt8]>]?
   package let apiKeys: [Secret<String>]
+  package let serviceKeys: [Secret<String>]
   /// By the name of their holder; empty: there are no administrators.
   package let adminTokens: [String: Secret<String>]
   /// Whether `Bearer owner` is an administrator; then everything is on this machine.
@@ -60,6 +61,9 @@ package struct Settings: Sendable {
   package let sessionTTL: Int64
   package let sessionIdleTTL: Int64
   package let sessionMaxTTL: Int64
+  /// Zero for any number.
+  package let sessionMaximum: Int
+  package let auditRetention: Int64
   package let clockLeeway: Int64
   package let retryWindow: Int64
   package let recentLoginWindow: Int64

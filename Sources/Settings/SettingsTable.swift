@@ -11,7 +11,7 @@ package struct Setting: Sendable {
   /// Whether a running service takes over a new value (SIGHUP).
   package var isReloadable: Bool {
     [
-      "apple_client_ids", "apple_issuers", "apple_max_token_age", "api_keys", "allowed_origins",
+      "apple_client_ids", "apple_issuers", "apple_max_token_age", "api_keys", "service_keys", "allowed_origins",
       "rate_signin",
       "rate_refresh", "rate_signup", "trusted_proxies", "log_level", "admin_token", "custom_token_keys",
     ].contains(name)
@@ -61,6 +61,9 @@ package let allSettings: [Setting] = [
     name: "dev_mode", defaultText: "false", isSecret: false,
     meaning: "`true`: `Bearer owner` is an administrator; on this machine alone"),
   Setting(
+    name: "service_keys", defaultText: "none", isSecret: true,
+    meaning: "comma list of keys by which back ends ask about sessions, as `X-API-Key` or a bearer"),
+  Setting(
     name: "apple_client_ids", defaultText: "required", isSecret: false,
     meaning: "comma list of bundle ids and Services IDs, each with an optional nonce rule: "
       + "`:nonce=sha256` (default), `raw`, `challenge` or `raw+challenge`"),
@@ -85,6 +88,12 @@ package let allSettings: [Setting] = [
   Setting(
     name: "session_max_ttl", defaultText: "31536000", isSecret: false,
     meaning: "seconds after the sign-in at which a session ends"),
+  Setting(
+    name: "session_max_per_user", defaultText: "0", isSecret: false,
+    meaning: "sessions of one account, of which the oldest ends for a new one; 0 for any number"),
+  Setting(
+    name: "audit_retention", defaultText: "31536000", isSecret: false,
+    meaning: "seconds after which lines of the audit are forgotten"),
   Setting(
     name: "clock_leeway", defaultText: "60", isSecret: false,
     meaning: "seconds by which clocks may differ, at most 300"),

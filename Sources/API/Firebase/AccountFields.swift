@@ -43,6 +43,16 @@ extension FirebaseBody {
     }
   }
 
+  /// As ``displayName()``, but null clears too.
+  func mergedDisplayName() throws(Failure) -> Change<String> {
+    isNull("displayName") ? .clear : try displayName()
+  }
+
+  /// As ``photoURL()``, but null clears too.
+  func mergedPhotoURL() throws(Failure) -> Change<String> {
+    isNull("photoUrl") ? .clear : try photoURL()
+  }
+
   /// Claims that an administrator adds to an account's tokens; `{}` clears them.
   func customAttributes() throws(Failure) -> Change<String> {
     try change("customAttributes") { (text) throws(Failure) in

@@ -24,6 +24,11 @@ package struct FirebaseBody: Sendable {
     object.present(name) != nil || object.present(snakeCase(name)) != nil
   }
 
+  /// Whether the field is there and null.
+  func isNull(_ name: String) -> Bool {
+    [name, snakeCase(name)].contains { if case .null = object[$0] { true } else { false } }
+  }
+
   /// Text; nil when it is absent, null or empty.
   package func text(_ name: String, atMost bytes: Int = .max) throws(Failure) -> String? {
     guard let field = try field(name) else { return nil }

@@ -78,25 +78,25 @@ struct FirebaseRoutes: Sendable {
   private var administrators: [Route] {
     [
       administrator("POST", "accounts", .accountCreate) { call throws(Failure) in
-        try await administration.create(call.firebaseBody())
+        try await administration.create(call.firebaseBody(), by: call.origin)
       },
       administrator("POST", "accounts:lookup", .accountLookup) { call throws(Failure) in
         try await administration.lookup(call.firebaseBody())
       },
       administrator("POST", "accounts:update", .accountUpdate) { call throws(Failure) in
-        try await administration.update(call.firebaseBody())
+        try await administration.update(call.firebaseBody(), by: call.origin)
       },
       administrator("POST", "accounts:delete", .accountDelete) { call throws(Failure) in
-        try await administration.delete(call.firebaseBody())
+        try await administration.delete(call.firebaseBody(), by: call.origin)
       },
       administrator("POST", "accounts:batchDelete", .accountBatchDelete) { call throws(Failure) in
-        try await administration.deleteBatch(call.firebaseBody())
+        try await administration.deleteBatch(call.firebaseBody(), by: call.origin)
       },
       administrator("GET", "accounts:batchGet", .accountBatchGet) { call throws(Failure) in
         try await administration.list(call.request.queryFields())
       },
       administrator("POST", "accounts:batchCreate", .accountBatchCreate) { call throws(Failure) in
-        try await bulk.importAccounts(call.firebaseBody())
+        try await bulk.importAccounts(call.firebaseBody(), by: call.origin)
       },
       administrator("POST", "accounts:query", .accountQuery) { call throws(Failure) in
         try await bulk.query(call.firebaseBody())
@@ -115,7 +115,7 @@ struct FirebaseRoutes: Sendable {
         "POST", older("uploadAccount"), name: RouteName.accountBatchCreate.rawValue, host: .googleAPIs,
         face: .firebase, access: .administrator
       ) { call throws(Failure) in
-        try await bulk.importAccounts(configuration.ownProject(call.firebaseBody()))
+        try await bulk.importAccounts(configuration.ownProject(call.firebaseBody()), by: call.origin)
       },
     ] + tenants
   }
@@ -161,7 +161,7 @@ struct FirebaseRoutes: Sendable {
       },
       Route(
         "DELETE", accounts, name: RouteName.emulator.rawValue, face: .firebase, access: .administrator
-      ) { call throws(Failure) in try await administration.deleteAll() },
+      ) { call throws(Failure) in try await administration.deleteAll(by: call.origin) },
       Route("GET", settings, name: RouteName.emulator.rawValue, face: .firebase, access: .administrator) {
         call in configuration.emulatorConfiguration(call)
       },

@@ -13,14 +13,14 @@ struct FirebaseSessions: Sendable {
   /// `accounts:signUp`, or `signupNewUser`: an anonymous account; for an administrator any account.
   func signUp(_ call: Call) async throws(Failure) -> Response {
     let body = try call.firebaseBody()
-    if call.administrator != nil { return try await administration.create(body) }
+    if call.administrator != nil { return try await administration.create(body, by: call.origin) }
     try body.refuseTenant()
     try body.refuse(["targetProjectId"], as: .insufficientPermission)
     try body.refuse(["email", "password", "phoneNumber", "idToken"], as: .providerNotEnabled)
     guard allowsAnonymous else { throw Failure(.adminOnlyOperation) }
     let limits = call.policy.limits
     try limits.take(call.address, from: limits.newAccountsByAddress)
-    let session = try await asking { () throws(SessionRefusal) in try await issuer.openAnonymousSession() }
+    let session = try await asking { () throws(SessionRefusal) in try await issuer.openAnonymousSession(by: call.origin) }
     return .json(answer("identitytoolkit#SignupNewUserResponse", session))
   }
 
@@ -42,7 +42,7 @@ struct FirebaseSessions: Sendable {
     try limits.take(Array(token.account.text.utf8), from: limits.signInsByAccount)
     let newAccount = NewAccountReservation(call, isWanted: true)
     do throws(SessionRefusal) {
-      let session = try await issuer.signIn(with: token, createsAccount: newAccount.isGranted)
+      let session = try await issuer.signIn(with: token, createsAccount: newAccount.isGranted, by: call.origin)
       newAccount.settle(session)
       return .json(answer("identitytoolkit#VerifyCustomTokenResponse", session))
     } catch {

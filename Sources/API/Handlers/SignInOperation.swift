@@ -111,7 +111,7 @@ struct SignInOperation: Sendable {
       call,
       pendingToken: { issuer.pendingToken(for: request) },
       open: { (createsAccount) throws(SessionRefusal) in
-        try await issuer.signIn(request, createsAccount: createsAccount)
+        try await issuer.signIn(request, createsAccount: createsAccount, by: call.origin(.person))
       })
   }
 
@@ -136,7 +136,7 @@ struct SignInOperation: Sendable {
     return try await outcome(
       of: order, proof, call, pendingToken: { pendingToken },
       open: { (createsAccount) throws(SessionRefusal) in
-        try await issuer.signIn(request, createsAccount: createsAccount)
+        try await issuer.signIn(request, createsAccount: createsAccount, by: call.origin(.person))
       })
   }
 

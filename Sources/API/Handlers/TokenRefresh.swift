@@ -44,7 +44,7 @@ struct TokenRefresh: Sendable {
     let issued: IssuedSession
     let remark: RefreshRemark?
     do {
-      (issued, remark) = try await issuer.refresh(token)
+      (issued, remark) = try await issuer.refresh(token, by: call.origin(.person))
     } catch {
       if error == .refreshTokenReused {
         metrics.reuses.add()

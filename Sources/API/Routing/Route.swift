@@ -1,4 +1,5 @@
 package import HTTPServer
+internal import Domain
 
 /// One request on its way to a handler, with the id that finds it in the log.
 package struct Call: Sendable {
@@ -12,6 +13,14 @@ package struct Call: Sendable {
   package internal(set) var parameters: [String: String] = [:]
   /// The administrator whose bearer came with it; nil for everybody else, and where nobody asked.
   package internal(set) var administrator: String?
+
+  /// For the audit: who asks, from where, and by which request.
+  func origin(_ actor: Actor) -> Origin {
+    Origin(actor: actor, address: address, requestID: requestID)
+  }
+
+  /// For the audit, where an administrator may stand in for the person.
+  var origin: Origin { origin(administrator.map { .administrator($0) } ?? .person) }
 }
 
 /// The one kind of handler. It runs on the listener's thread until it first waits for something.
@@ -24,6 +33,8 @@ package enum Access: Sendable {
   /// Apps, which name themselves with an API key when any are set. On Firebase's routes an administrator's bearer does
   /// instead: the Admin SDKs send no key.
   case app
+  /// Back ends, by a service key, and administrators. Where there can be neither, the route is not there.
+  case service
   /// Administrators. Where there can be none, the route is not there.
   case administrator
 }
@@ -35,6 +46,7 @@ package enum Face: Sendable {
 
 /// One line of the route table.
 package struct Route: Sendable {
+  /// `*` for every method that has no route of its own.
   package let method: String
   /// A path, or a ``PathTemplate``; without Google's host.
   package let path: String

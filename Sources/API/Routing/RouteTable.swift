@@ -33,15 +33,15 @@ struct PathMatch: Sendable {
 
   /// What answers a method. GET answers HEAD too: the listener leaves the body out.
   func route(for method: String) throws(Failure) -> Route {
-    if let route = methods[method] ?? (method == "HEAD" ? methods["GET"] : nil) { return route }
+    if let route = methods[method] ?? (method == "HEAD" ? methods["GET"] : nil) ?? methods["*"] { return route }
     throw Failure(.methodNotAllowed)
   }
 
-  /// As it is for a server that has no administrators: nil when nothing is left.
-  var withoutAdministration: PathMatch? {
-    guard methods.contains(where: { $0.value.access == .administrator }) else { return self }
+  /// What is left of it; nil when nothing is.
+  func limited(to isThere: (Route) -> Bool) -> PathMatch? {
+    guard methods.contains(where: { !isThere($0.value) }) else { return self }
     var match = self
-    match.methods = methods.filter { $0.value.access != .administrator }
+    match.methods = methods.filter { isThere($0.value) }
     return match.methods.isEmpty ? nil : match
   }
 }
@@ -56,13 +56,17 @@ private struct PathIndex: Sendable {
 
   private var exact: [String: [String: Route]] = [:]
   private var templated: [Int: [Templated]] = [:]
+  /// By the path before `/*`, which stands for itself and everything below it.
+  private var subtrees: [String: [String: Route]] = [:]
 
   /// Of two routes with one path and method the first is taken.
   init(_ routes: [Route]) {
     for (path, routes) in Dictionary(grouping: routes, by: \.path) {
       let methods = Dictionary(routes.map { ($0.method, $0) }, uniquingKeysWith: { first, _ in first })
       let template = PathTemplate(path)
-      if template.isExact {
+      if path.hasSuffix("/*") {
+        subtrees[String(path.dropLast(2))] = methods
+      } else if template.isExact {
         exact[path] = methods
       } else {
         templated[template.segmentCount, default: []].append(
@@ -77,12 +81,14 @@ private struct PathIndex: Sendable {
 
   func match(_ path: String) -> PathMatch? {
     if let methods = exact[path] { return PathMatch(methods: methods, parameters: [:]) }
-    guard let group = templated[PathTemplate.segmentCount(of: path)] else { return nil }
-    for candidate in group {
+    for candidate in templated[PathTemplate.segmentCount(of: path)] ?? [] {
       if let parameters = candidate.template.match(path) {
         return PathMatch(methods: candidate.methods, parameters: parameters)
       }
     }
-    return nil
+    let subtree = subtrees.first { root, _ in
+      path.utf8.starts(with: root.utf8) && [nil, UInt8(ascii: "/")].contains(path.utf8.dropFirst(root.utf8.count).first)
+    }
+    return subtree.map { PathMatch(methods: $0.value, parameters: [:]) }
   }
 }

@@ -1,0 +1,54 @@
+internal import Domain
+internal import Sessions
+internal import Storage
+internal import Telemetry
+
+/// Background work on what happened: following what other nodes and the command line revoke, and chaining the audit.
+struct Historian: Sendable {
+  let watch: SessionWatch
+  let storage: any Storage
+  let chain: AuditChain
+  let clock: WallClock
+  /// Tells this node from the others.
+  let holder: String
+  /// Seconds after which lines of the audit are forgotten.
+  let retention: Int64
+  let log: Log
+
+  /// How often the audit is chained, in looks at the revocations.
+  private static let looksPerSeal = 2
+  /// How often lines are forgotten, in looks.
+  private static let looksPerForgetting = 60
+  /// Seconds for which one node has the chaining to itself; another takes over when it dies.
+  private static let leaseSeconds: Int64 = 10
+
+  /// Works until it is cancelled; looks once a second, so that a look and its answer fit into the bound of two.
+  func work() async {
+    var look = 0
+    var isBehind = false
+    repeat {
+      do {
+        try await watch.follow()
+        isBehind = false
+      } catch {
+        if !isBehind { log.warning("revocations_not_followed", [.text("cause", "\(error)")]) }
+        isBehind = true
+      }
+      if look.isMultiple(of: Self.looksPerSeal) { await chainAudit(forgets: look.isMultiple(of: Self.looksPerForgetting)) }
+      look += 1
+    } while (try? await Task.sleep(for: .seconds(1))) != nil
+  }
+
+  private func chainAudit(forgets: Bool) async {
+    let now = clock.now()
+    let lease = Lease(name: "audit", holder: holder, until: now + Self.leaseSeconds)
+    do throws(StorageError) {
+      guard try await storage.take(lease, at: now) else { return }
+      while try await chain.seal() { if Task.isCancelled { return } }
+      guard forgets else { return }
+      while try await chain.forget(before: now - retention) { if Task.isCancelled { return } }
+    } catch {
+      log.warning("audit_not_chained", [.text("cause", "\(error)")])
+    }
+  }
+}
