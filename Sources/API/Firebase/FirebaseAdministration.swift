@@ -104,7 +104,7 @@ struct FirebaseAdministration: Sendable {
       profile: Profile(
         email: email, isEmailVerified: isVerified && email != nil, isPrivateEmail: false, realUserStatus: nil),
       emailOrigin: email == nil ? .provider : origin, name: nil,
-      validSince: try body.integer("validSince").map { UnixTime($0) },
+      validSince: try body.validSince().map { min($0, now) },
       identities: try body.identities("providerUserInfo"))
     if case .set(let name) = try body.displayName() { account.chosenName = name }
     if case .set(let url) = try body.photoURL() { account.photoURL = url }
@@ -131,7 +131,7 @@ struct FirebaseAdministration: Sendable {
     if let email = try body.email() { change.email = .set(email) }
     change.isEmailVerified = try body.flag("emailVerified")
     change.isDisabled = try body.flag("disableUser")
-    change.validSince = try body.integer("validSince").map { UnixTime($0) }
+    change.validSince = try body.validSince()
     change.removedProviders = try body.texts("deleteProvider").map(asciiLowercase)
     if let linked = try body.object("linkProviderUserInfo")?.linkedIdentity() {
       change.addedIdentities = [linked]
@@ -217,5 +217,12 @@ extension FirebaseBody {
     guard let milliseconds = try integer(name) else { return nil }
     guard (0..<(1 << 50)).contains(milliseconds) else { throw Failure(.fieldInvalid, field: name) }
     return UnixTime(milliseconds / 1000)
+  }
+
+  /// The moment before which tokens count as revoked, in seconds.
+  fileprivate func validSince() throws(Failure) -> UnixTime? {
+    guard let seconds = try integer("validSince") else { return nil }
+    guard seconds >= 0 else { throw Failure(.fieldInvalid, field: "validSince") }
+    return UnixTime(seconds)
   }
 }
