@@ -194,7 +194,7 @@ struct AdminBatchTests {
       #expect(try await ids(#"{"limit":"1","offset":"1"}"#) == ["b"])
       #expect(try await ids(#"{"offset":"3"}"#).isEmpty)
       #expect(try await ids(#"{"returnUserInfo":false}"#).isEmpty)
-      let one = try await admin.post("accounts:query", #"{"expression":[{"email":"al@example.com"}]}"#).json
+      let one = try await admin.post("accounts:query", #"{"expression":[{"email":"Al@example.com"}]}"#).json
       #expect(one.text("recordsCount") == "1")
       #expect(one.objects("userInfo").map { $0.text("localId") } == ["c"])
       let none = try await admin.post("accounts:query", #"{"expression":[{"userId":"nobody"}]}"#).json
