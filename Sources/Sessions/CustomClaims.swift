@@ -5,7 +5,7 @@ internal import Wire
 package enum CustomClaimsError: Error, Equatable, Sendable {
   /// Not one JSON object, or a member named twice.
   case malformed
-  /// More than ``Limits/customClaimsLength``.
+  /// More than ``Limits/customClaimsLength``, or so much when it is written that no token would hold it.
   case tooLarge
   /// This name belongs to us, or to the standards.
   case forbidden(String)
@@ -19,9 +19,14 @@ private let reservedClaims: Set<String> = [
   "provider_id",
 ]
 
+/// Bytes of custom claims as a token writes them, escapes and digits of numbers included: with
+/// ``Limits/sessionPayloadBytes``, header and RS256 signature, below ``Limits/tokenBytes`` in base64url. A
+/// thousand scalars of four bytes are less.
+private let writtenBytes = 4608
+
 /// Checks the text of custom claims.
 ///
-/// - Returns: The object on one line; nil when it is empty.
+/// - Returns: The text as it is, to be read back as it was set; nil when the object is empty.
 package func customClaims(from text: String) throws(CustomClaimsError) -> String? {
   guard text.unicodeScalars.count <= Limits.customClaimsLength else { throw .tooLarge }
   let object: JSONObject
@@ -31,7 +36,10 @@ package func customClaims(from text: String) throws(CustomClaimsError) -> String
     throw .malformed
   }
   for name in object.names where reservedClaims.contains(name) { throw .forbidden(name) }
-  return object.names.isEmpty ? nil : String(decoding: object.bytes, as: UTF8.self)
+  var written = JSONWriter()
+  written.customClaims(text)
+  guard written.finish().count <= writtenBytes else { throw .tooLarge }
+  return object.names.isEmpty ? nil : text
 }
 
 extension JSONWriter {
@@ -39,8 +47,9 @@ extension JSONWriter {
   mutating func customClaims(_ texts: String?...) {
     let objects = texts.compactMap { $0.flatMap { try? JSONObject(parsing: $0.utf8) } }
     for (index, object) in objects.enumerated() {
-      let later = Set(objects[(index + 1)...].flatMap(\.names))
-      for name in object.names where !later.contains(name) && !reservedClaims.contains(name) {
+      let later = objects[(index + 1)...]
+      // Asked of the objects, which compare bytes; a set of strings takes two spellings of a word for one.
+      for name in object.names where !reservedClaims.contains(name) && later.allSatisfy({ $0[name] == nil }) {
         if let value = object[name] { member(name, json: value.encoded) }
       }
     }

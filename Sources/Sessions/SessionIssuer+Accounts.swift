@@ -72,7 +72,7 @@ extension SessionIssuer {
   /// A session cookie: what a session token says, for longer, by an issuer of its own, so that neither is taken for
   /// the other.
   ///
-  /// - Parameter lifetime: Seconds.
+  /// - Parameter lifetime: Seconds; fewer when the session ends before.
   package func sessionCookie(
     for claims: SessionTokenClaims, lifetime: Int64
   ) async throws(SessionRefusal) -> Secret<String> {
@@ -80,7 +80,7 @@ extension SessionIssuer {
     let grant = try await grant(to: bearer(claims, at: now))
     let payload = SessionTokenPayload(
       issuer: cookieIssuer, audience: rules.audience, account: grant.account, session: grant.session,
-      issuedAt: now, expiresAt: now + lifetime)
+      issuedAt: now, expiresAt: expiry(of: grant.session, after: lifetime, now: now))
     guard let cookie = try? keys.sign(payload.json) else { throw .cannotSign }
     return Secret(cookie)
   }

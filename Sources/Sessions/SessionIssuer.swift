@@ -263,12 +263,16 @@ package final class SessionIssuer: Sendable {
     }
   }
 
+  /// When a token of a session ends: it does not outlive the session.
+  func expiry(of session: Session, after lifetime: Int64, now: UnixTime) -> UnixTime {
+    min(now + lifetime, session.createdAt + rules.limits.absolute)
+  }
+
   func issue(
     _ grant: SessionGrant, isNewUser: Bool, isRepeat: Bool, now: UnixTime
   ) throws(SessionRefusal) -> IssuedSession {
     let session = grant.session
-    // A token does not outlive its session.
-    let expiresAt = min(now + rules.lifetime, session.createdAt + rules.limits.absolute)
+    let expiresAt = expiry(of: session, after: rules.lifetime, now: now)
     let payload = SessionTokenPayload(
       issuer: rules.issuer, audience: rules.audience, account: grant.account, session: session, issuedAt: now,
       expiresAt: expiresAt

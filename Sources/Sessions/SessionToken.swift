@@ -83,6 +83,8 @@ struct SessionTokenPayload {
     guard step < .identities else { return }
     for identity in account.identities where step < .foreignIdentities || identity.provider == appleProviderID
     {
+      // The name of the address, which an import may have given to an identity: no member stands there twice.
+      if identity.provider == "email" { continue }
       out.member(identity.provider, [identity.subject.text])
     }
     if step < .emailIdentity, let email = account.profile.email { out.member("email", [email.text]) }

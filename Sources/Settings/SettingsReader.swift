@@ -215,6 +215,10 @@ struct SettingsReader {
     if !isURL(text, schemes: ["https://", "http://"]) {
       raw.fault("issuer", "must be `firebase`, or an http or https URL without a slash at its end")
     }
+    // Session cookies have this one, so that neither passes for the other.
+    if text.hasPrefix("https://session.firebase.google.com/") {
+      raw.fault("issuer", "must not be the issuer of session cookies")
+    }
     return text
   }
 

@@ -53,7 +53,8 @@ struct Bench {
       directory: KeyDirectory(
         url: "https://appleid.apple.com/auth/keys", policy: .standard, fetcher: fetcher, clock: clock.steady,
         report: { _ in }),
-      issuer: issuer, projectID: "bramley", publicURL: "https://auth.example.com", clock: clock.wall,
+      issuer: issuer, storage: storage, projectID: "bramley", publicURL: "https://auth.example.com",
+      linking: .off, allowsAnonymous: false, isDevMode: false, entropy: .system, clock: clock.wall,
       log: log,
       metrics: metrics,
       readiness: {

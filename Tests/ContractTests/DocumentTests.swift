@@ -27,7 +27,8 @@ private func routes() async throws -> [Route] {
     directory: KeyDirectory(
       url: "https://appleid.apple.com/auth/keys", policy: .standard, fetcher: ScriptedFetcher([]),
       clock: clock.steady, report: { _ in }),
-    issuer: issuer, projectID: "bramley", publicURL: "https://auth.example.com", clock: clock.wall,
+    issuer: issuer, storage: storage, projectID: "bramley", publicURL: "https://auth.example.com",
+    linking: .off, allowsAnonymous: false, isDevMode: true, entropy: .system, clock: clock.wall,
     log: try Log(threshold: .error, capacity: 10, clock: clock.wall, sink: LogSink { _ in }),
     metrics: metrics,
     readiness: { Readiness(database: true, signingKey: true, appleKeys: true, isShuttingDown: false) })

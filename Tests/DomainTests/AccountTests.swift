@@ -82,4 +82,77 @@ private func account(_ profile: Profile, name: PersonName? = nil) throws -> Acco
     account.learn(profile(nil), name: nil, at: UnixTime(5))
     #expect(account.lastSignInAt == UnixTime(10))
   }
+
+  @Test func `a name that was chosen is shown in place of the provider's`() throws {
+    var account = try account(profile(nil), name: PersonName(givenName: "Ada"))
+    #expect(account.displayName == "Ada")
+    account.chosenName = "Countess"
+    account.learn(profile(nil), name: PersonName(givenName: "Eve"), at: UnixTime(20))
+    #expect(account.displayName == "Countess")
+    account.chosenName = nil
+    #expect(account.displayName == "Ada")
+  }
+
+  @Test(arguments: [EmailOrigin.administrator, .imported])
+  func `L02 an address that no provider gave stays, until a provider has verified that very one`(
+    _ origin: EmailOrigin
+  ) throws {
+    var account = try account(profile("a@b", verified: false))
+    account.emailOrigin = origin
+    account.learn(profile("c@d", isPrivate: true, status: .likelyReal), name: nil, at: UnixTime(20))
+    #expect(account.profile == profile("a@b", verified: false, status: .likelyReal))
+    account.learn(profile("a@b", verified: false, isPrivate: true), name: nil, at: UnixTime(21))
+    #expect(account.emailOrigin == origin)
+    #expect(!account.profile.isPrivateEmail)
+    account.learn(profile("a@b", isPrivate: true), name: nil, at: UnixTime(22))
+    #expect(account.emailOrigin == .provider)
+    #expect(account.profile == profile("a@b", isPrivate: true, status: .likelyReal))
+  }
+
+  @Test func `an account without an address learns one, wherever its last one came from`() throws {
+    var account = try account(profile(nil, verified: false))
+    account.emailOrigin = .imported
+    account.learn(profile("a@b"), name: nil, at: UnixTime(20))
+    #expect(account.emailOrigin == .provider)
+    #expect(account.profile == profile("a@b"))
+  }
+
+  @Test(
+    arguments: [
+      ("a@privaterelay.appleid.com", false, true), ("a@private.icloud.com", true, true),
+      ("a@icloud.com", true, true), ("a@icloud.com", false, false),
+      ("a@privaterelay.appleid.com.example", false, false),
+      (nil, true, true), (nil, false, false),
+    ] as [(String?, Bool, Bool)])
+  func `P05 the claim says what is a relay address, and Apple's own domain does`(
+    _ email: String?, _ isPrivate: Bool, _ isRelayed: Bool
+  ) {
+    #expect(profile(email, isPrivate: isPrivate).isRelayed == isRelayed)
+  }
+
+  @Test func `an identity joins by its address only when both sides vouch for it`() throws {
+    let good = profile("a@b")
+    let holder = try account(good)
+    #expect(holder.admits(good))
+    for news in [
+      profile(nil), profile("c@d"), profile("A@b"), profile("a@b", verified: false),
+      profile("a@b", isPrivate: true),
+    ] {
+      #expect(!holder.admits(news))
+    }
+    for held in [nil, "c@d"] { #expect(try !account(profile(held)).admits(good)) }
+    #expect(try !account(profile("a@b", verified: false)).admits(good))
+    #expect(try !account(profile("a@b", isPrivate: true)).admits(good))
+    #expect(try !account(profile(nil)).admits(profile(nil)))
+  }
+
+  @Test(arguments: [(.provider, true), (.administrator, true), (.imported, false)] as [(EmailOrigin, Bool)])
+  func `what another system called verified vouches for nothing`(_ origin: EmailOrigin, _ admits: Bool) throws
+  {
+    var holder = try account(profile("a@b"))
+    holder.emailOrigin = origin
+    #expect(holder.admits(profile("a@b")) == admits)
+    holder.isAnonymous = true
+    #expect(!holder.admits(profile("a@b")))
+  }
 }

@@ -117,3 +117,43 @@ extension SessionIssuer {
     try await refresh(refreshToken(from: text))
   }
 }
+
+/// Why no session was given; nil when one was.
+func refusal(_ body: () async throws -> some Sendable) async -> SessionRefusal? {
+  do {
+    _ = try await body()
+    return nil
+  } catch {
+    return error as? SessionRefusal
+  }
+}
+
+extension SessionBench {
+  /// Puts an account there that has an identity at Apple.
+  @discardableResult
+  func register(
+    _ id: String, subject: String = AppleClaims.subject, email: String? = nil, name: PersonName? = nil,
+    customClaims: String? = nil, others: [LinkedIdentity] = []
+  ) async throws -> Account {
+    let apple = ProviderIdentity(provider: "apple.com", subject: try #require(Subject(subject)))
+    let account = Account(
+      id: try #require(AccountID(id)), createdAt: clock.now, lastSignInAt: clock.now, isDisabled: false,
+      profile: Profile(
+        email: email.flatMap(EmailAddress.init), isEmailVerified: true, isPrivateEmail: false,
+        realUserStatus: nil),
+      name: name, customClaims: customClaims, identities: [LinkedIdentity(apple)] + others)
+    let outcomes = try await storage.create([account], sharingEmails: true)
+    try #require(outcomes == [.created])
+    return account
+  }
+
+  /// Changes an account as an administrator does.
+  func administer(_ account: AccountID, _ change: AccountChange) async throws {
+    let outcome = try await storage.change(
+      AccountChangeIntent(target: .administered(account), change: change, now: clock.now))
+    guard case .changed = outcome else {
+      Issue.record("not changed: \(outcome)")
+      return
+    }
+  }
+}

@@ -138,6 +138,7 @@ private let keyText = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
     #expect(try read(["BRAMLEY_ISSUER": "https://auth.example.com/a"]).issuer == "https://auth.example.com/a")
     let settings = try read(["BRAMLEY_ISSUER": "firebase", "BRAMLEY_PROJECT_ID": "my-project"])
     #expect(settings.issuer == "https://securetoken.google.com/my-project")
+    #expect(faults(["BRAMLEY_ISSUER": "https://session.firebase.google.com/bramley"]) == ["BRAMLEY_ISSUER"])
   }
 
   @Test(arguments: ["", "a b", "a/b", "é", "a\"b", String(repeating: "a", count: 65)])

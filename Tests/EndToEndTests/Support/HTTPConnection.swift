@@ -5,6 +5,7 @@ import Glibc
 struct HTTPRequest: Sendable {
   var method = "GET"
   var path: String
+  var host = "127.0.0.1"
   var headers: [(name: String, value: String)] = []
   var body: [UInt8] = []
 
@@ -28,7 +29,7 @@ struct HTTPRequest: Sendable {
   }
 
   var bytes: [UInt8] {
-    var head = "\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+    var head = "\(method) \(path) HTTP/1.1\r\nHost: \(host)\r\n"
     for (name, value) in headers { head += "\(name): \(value)\r\n" }
     if method != "GET" || !body.isEmpty { head += "Content-Length: \(body.count)\r\n" }
     return Array((head + "\r\n").utf8) + body
