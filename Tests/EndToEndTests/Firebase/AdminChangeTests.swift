@@ -75,11 +75,7 @@ struct AdminChangeTests {
       let person = try await service.signIn(Mint.credential())
       let first = try await service.read(person.idToken).claims
       let claims = #"{"role":"admin","level":3,"groups":["a","ü"],"https://example.com/x":{"y":null}}"#
-      var member = JSONWriter(reserving: 256)
-      member.member("localId", person.localID)
-      member.member("customAttributes", claims)
-      let body = String(decoding: member.finish(), as: UTF8.self)
-      #expect(try await admin.post("accounts:update", body).status == 200)
+      try await admin.update(person.localID, #""customAttributes":\#(quoted(claims))"#)
       let answer = try await service.tryRefresh(person.refreshToken).json
       let second = try await service.read(#require(answer.text("id_token"))).claims
       #expect(second.text("role") == "admin")

@@ -17,17 +17,11 @@ struct DevModeTests {
   private func lookup(
     _ service: Service, host: String = "127.0.0.1", _ headers: [(name: String, value: String)]
   ) async throws -> HTTPAnswer {
-    let request = HTTPRequest.post(
+    var request = HTTPRequest.post(
       "/identitytoolkit.googleapis.com/v1/projects/bramley/accounts:lookup", json: "{}",
       headers: [("Authorization", "Bearer owner")] + headers)
-    let text = String(decoding: request.bytes, as: UTF8.self)
-      .replacing("Host: 127.0.0.1\r\n", with: host.isEmpty ? "" : "Host: \(host)\r\n")
-    let port = service.port
-    return try await onThread {
-      let connection = try HTTPConnection(port: port)
-      connection.send(Array(text.utf8))
-      return try connection.receive()
-    }
+    request.host = host
+    return try await service.send(request)
   }
 
   @Test func `the owner is an administrator on this machine`() async throws {
