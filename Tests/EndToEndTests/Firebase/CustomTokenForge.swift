@@ -14,13 +14,10 @@ struct CustomTokenForge: Sendable {
   init(_ algorithm: SignatureAlgorithm) throws { key = try PrivateKey.generate(algorithm) }
 
   /// The public key as the setting takes it.
-  var pem: String {
-    get throws {
-      let text = Array(base64Text(try der))
-      let rows = stride(from: 0, to: text.count, by: 64).map { String(text[$0..<min($0 + 64, text.count)]) }
-      return "-----BEGIN PUBLIC KEY-----\n" + rows.joined(separator: "\n") + "\n-----END PUBLIC KEY-----\n"
-    }
-  }
+  var pem: String { get throws { pemText("PUBLIC KEY", try der) } }
+
+  /// The private key as a service account's file has it.
+  var privatePEM: String { get throws { pemText("PRIVATE KEY", try key.pkcs8().reveal()) } }
 
   /// SubjectPublicKeyInfo (RFC 5280 §4.1; RFC 3279 §2.3.1, RFC 5480 §2).
   private var der: [UInt8] {
@@ -70,4 +67,11 @@ struct CustomTokenForge: Sendable {
     let signed = base64URLText(Array(header.utf8)) + "." + base64URLText(payload.finish())
     return signed + "." + base64URLText(try key.sign(Array(signed.utf8)))
   }
+}
+
+/// One block of PEM (RFC 7468 §3).
+private func pemText(_ label: String, _ der: [UInt8]) -> String {
+  let text = Array(base64Text(der))
+  let rows = stride(from: 0, to: text.count, by: 64).map { String(text[$0..<min($0 + 64, text.count)]) }
+  return "-----BEGIN \(label)-----\n" + rows.joined(separator: "\n") + "\n-----END \(label)-----\n"
 }

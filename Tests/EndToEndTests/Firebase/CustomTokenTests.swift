@@ -166,6 +166,18 @@ struct CustomTokenTests {
     }
   }
 
+  @Test func `new accounts are counted against their rate, known ones are not`() async throws {
+    let forge = try CustomTokenForge(.es256)
+    try await withService(["BRAMLEY_CUSTOM_TOKEN_KEYS": forge.pem, "BRAMLEY_RATE_SIGNUP": "2/h"]) { service in
+      for uid in ["ann", "bo", "ann", "bo"] {
+        let answer = try await send(service, forge.token(uid))
+        #expect(answer.status == 200, "\(uid): \(answer)")
+      }
+      try expect(await send(service, forge.token("cy")), is: Refusal(429, "TOO_MANY_ATTEMPTS_TRY_LATER"))
+      #expect(try await send(service, forge.token("ann")).status == 200)
+    }
+  }
+
   @Test func `of several keys each is good, and a reload takes them over`() async throws {
     let (first, second) = (try CustomTokenForge(.es256), try CustomTokenForge(.rs256))
     try await withStage { stage in

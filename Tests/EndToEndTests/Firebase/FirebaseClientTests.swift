@@ -12,11 +12,13 @@ struct FirebaseClientTests {
   ///
   /// - Returns: The one JSON object that it printed.
   private func run(
-    _ script: String, _ arguments: [String], at location: SourceLocation = #_sourceLocation
+    _ script: String, _ arguments: [String], input: String = "",
+    at location: SourceLocation = #_sourceLocation
   ) async throws -> JSONObject {
     let python = try #require(Program.clientsPython)
     let finished = try await EndToEndTests.run(
-      python, [Self.folder + "/" + script] + arguments, environment: ["PYTHONDONTWRITEBYTECODE": "1"])
+      python, [Self.folder + "/" + script] + arguments, environment: ["PYTHONDONTWRITEBYTECODE": "1"],
+      input: input)
     try #require(finished.status == 0, "\(finished.output)\(finished.errors)", sourceLocation: location)
     return try finished.json
   }
@@ -80,6 +82,17 @@ struct FirebaseClientTests {
           "--certs", google + "/robot/v1/metadata/x509/" + account, "--cookie-certs",
           google + "/identitytoolkit/v3/relyingparty/publicKeys",
         ])
+    }
+  }
+
+  @Test func `a custom token of firebase-admin signs in, an unsigned one of its emulator mode does not`()
+    async throws
+  {
+    let forge = try CustomTokenForge(.rs256)
+    try await withService(["BRAMLEY_CUSTOM_TOKEN_KEYS": forge.pem]) { service in
+      let report = try await run(
+        "firebase_admin_custom_token.py", [service.baseURL, "bramley"], input: forge.privatePEM)
+      #expect(report.texts("passed").count == 2)
     }
   }
 

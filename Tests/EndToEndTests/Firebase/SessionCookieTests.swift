@@ -115,4 +115,24 @@ struct SessionCookieTests {
       try expect(await make(admin, later.idToken), is: Refusal(400, "USER_NOT_FOUND"))
     }
   }
+
+  @Test(.enabled(if: Program.fakeTime != nil))
+  func `an expired session token makes no cookie, and a cookie ends with its session`() async throws {
+    try await withStage { stage in
+      let settings = Administrator.settings.merging([
+        "BRAMLEY_ISSUER": "firebase", "BRAMLEY_SESSION_MAX_TTL": "86400",
+      ]) { $1 }
+      let service = try await stage.start(settings)
+      let person = try await service.signIn(Mint.credential())
+      let claims = try await service.read(person.idToken).claims
+      let cookie = try await service.read(cookie(await make(Administrator(service: service), person.idToken)))
+      #expect(cookie.claims.integer("exp") == (claims.integer("auth_time") ?? 0) + 86_400)
+      try await service.stop()
+      let later = try await stage.start(settings, secondsAhead: 7200)
+      let admin = Administrator(service: later)
+      try expect(await make(admin, person.idToken), is: .session("session_token_expired"))
+      let fresh = try await later.tryRefresh(person.refreshToken).json.text("id_token")
+      #expect(try await make(admin, #require(fresh)).status == 200)
+    }
+  }
 }
