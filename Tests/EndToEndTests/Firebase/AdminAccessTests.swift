@@ -63,6 +63,47 @@ struct AdminAccessTests {
     }
   }
 
+  @Test(arguments: ["", "x", "owner", "session"])
+  func `an app that asks as an administrator does is refused, and nothing is changed or shown`(
+    _ bearer: String
+  ) async throws {
+    try await withAdministrator { service, admin in
+      let id = try await admin.create(#"{"email":"ann@example.com","displayName":"Ann"}"#)
+      let session = try await service.signIn(Mint.credential()).idToken
+      let headers =
+        bearer.isEmpty ? [] : [("Authorization", "Bearer \(bearer == "session" ? session : bearer)")]
+      let old = "/identitytoolkit/v3/relyingparty/"
+      let rows: [(path: String, members: String, refusal: Refusal)] = [
+        ("/v1/accounts:lookup", #""localId":["\#(id)"]"#, Refusal(400, "MISSING_ID_TOKEN")),
+        (old + "getAccountInfo", #""email":["ann@example.com"]"#, Refusal(400, "MISSING_ID_TOKEN")),
+        ("/v1/accounts:update", #""localId":"\#(id)","displayName":"Eve""#, Refusal(400, "INVALID_REQ_TYPE")),
+        (old + "setAccountInfo", #""localId":"\#(id)","disableUser":true"#, Refusal(400, "INVALID_REQ_TYPE")),
+        ("/v1/accounts:delete", #""localId":"\#(id)""#, Refusal(400, "MISSING_ID_TOKEN")),
+        (old + "deleteAccount", #""localId":"\#(id)""#, Refusal(400, "MISSING_ID_TOKEN")),
+        ("/v1/accounts:signUp", #""localId":"eve""#, Refusal(400, "ADMIN_ONLY_OPERATION")),
+        (
+          "/v1/accounts:lookup", #""targetProjectId":"bramley","localId":["\#(id)"]"#,
+          Refusal(400, "INSUFFICIENT_PERMISSION")
+        ),
+        (
+          "/v1/accounts:delete", #""idToken":"\#(session)","localId":"\#(id)""#,
+          Refusal(400, "INSUFFICIENT_PERMISSION")
+        ),
+      ]
+      for row in rows {
+        try expect(
+          await service.send(.post(row.path, json: "{\(row.members)}", headers: headers)), is: row.refusal)
+      }
+      for path in ["downloadAccount", "uploadAccount"] {
+        #expect(try await service.send(.post(old + path, json: "{}", headers: headers)).status == 401)
+      }
+      let account = try #require(try await admin.account(id))
+      #expect(account.text("displayName") == "Ann")
+      #expect(account["disabled"] == nil)
+      #expect(try await admin.account("eve") == nil)
+    }
+  }
+
   @Test func `another project and its tenants are not here`() async throws {
     try await withAdministrator { service, admin in
       let headers = [(name: "Authorization", value: "Bearer \(Administrator.token)")]

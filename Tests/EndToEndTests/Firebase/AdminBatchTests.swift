@@ -173,6 +173,36 @@ struct AdminBatchTests {
     }
   }
 
+  @Test func `the older names import and list as well, for this project only`() async throws {
+    try await withAdministrator { service, _ in
+      func post(_ verb: String, _ body: String) async throws -> HTTPAnswer {
+        try await service.send(
+          .post(
+            "/www.googleapis.com/identitytoolkit/v3/relyingparty/" + verb, json: body,
+            headers: [("Authorization", "Bearer \(Administrator.token)")]))
+      }
+      let users = (0..<3).map { #"{"localId":"u\#($0)"}"# }.joined(separator: ",")
+      let imported = try await post("uploadAccount", #"{"targetProjectId":"bramley","users":[\#(users)]}"#)
+      #expect(imported.status == 200, "\(imported)")
+      let first = try await post("downloadAccount", #"{"maxResults":2}"#).json
+      #expect(first.localIDs == ["u0", "u1"])
+      let token = try #require(first.text("nextPageToken"))
+      let second = try await post("downloadAccount", #"{"maxResults":"2","nextPageToken":"\#(token)"}"#).json
+      #expect(second.localIDs == ["u2"])
+      #expect(second["nextPageToken"] == nil)
+      for verb in ["uploadAccount", "downloadAccount"] {
+        try expect(
+          await post(verb, #"{"targetProjectId":"other"}"#), is: Refusal(400, "CONFIGURATION_NOT_FOUND"))
+      }
+      for count in ["0", "1001", "-1"] {
+        try expect(
+          await post("downloadAccount", #"{"maxResults":\#(count)}"#), is: .argument("field_invalid"))
+      }
+      try expect(
+        await post("downloadAccount", #"{"nextPageToken":"x"}"#), is: Refusal(400, "INVALID_PAGE_SELECTION"))
+    }
+  }
+
   @Test func `trap 2 a query orders, cuts and counts`() async throws {
     try await withAdministrator { _, admin in
       let rows = [("b", "Cy", 3), ("c", "Al", 1), ("a", "Bo", 2)]
