@@ -48,14 +48,14 @@ struct Bench {
       rules: SessionTokenRules(
         issuer: "https://auth.example.com", audience: "bramley", lifetime: 3600, leeway: 60,
         limits: SessionLimits(idle: 2_592_000, absolute: 31_536_000, retryWindow: 120)),
-      recentLoginWindow: 300, linking: .off, storage: storage, ring: ring, keys: keys, clock: clock.wall, entropy: .system)
+      recentLoginWindow: 300, linking: .off, storage: storage, ring: ring, keys: keys, clock: clock.wall,
+      entropy: .system)
     let endpoints = Endpoints(
       directory: KeyDirectory(
         url: "https://appleid.apple.com/auth/keys", policy: .standard, fetcher: fetcher, clock: clock.steady,
         report: { _ in }),
       issuer: issuer, storage: storage, projectID: "bramley", publicURL: "https://auth.example.com",
-      linking: .off, allowsAnonymous: false, isDevMode: false, entropy: .system, clock: clock.wall,
-      log: log,
+      linking: .off, allowsAnonymous: false, isDevMode: false, entropy: .system, clock: clock.wall, log: log,
       metrics: metrics,
       readiness: {
         readiness ?? Readiness(database: true, signingKey: true, appleKeys: true, isShuttingDown: false)
@@ -72,8 +72,9 @@ struct Bench {
       trustedProxies: proxies.compactMap { Network($0) })
     let counts = APIMetrics(metrics)
     let tables = endpoints.tables(counts)
+    // A test's own come first, and so in the place of the real ones.
     router = Router(
-      routes: tables.open + tables.operators + routes, projectID: "bramley", policies: PolicyHolder(policy),
+      routes: routes + tables.open + tables.operators, projectID: "bramley", policies: PolicyHolder(policy),
       metrics: counts, entropy: .system, log: log)
   }
 
