@@ -51,7 +51,8 @@ class Making:
         # What firebase-admin makes for an emulator has no signature.
         os.environ[_auth_utils.EMULATOR_HOST_ENV_VAR] = self.arguments.base_url.removeprefix("http://")
         try:
-            app = firebase_admin.initialize_app(options={"projectId": self.arguments.project}, name="emulated")
+            options = {"projectId": self.arguments.project}
+            app = firebase_admin.initialize_app(options=options, name="emulated")
             token = auth.create_custom_token(UID, CLAIMS, app=app)
         finally:
             del os.environ[_auth_utils.EMULATOR_HOST_ENV_VAR]

@@ -208,7 +208,8 @@ struct AdminBatchTests {
       let rows = [("b", "Cy", 3), ("c", "Al", 1), ("a", "Bo", 2)]
       for (id, name, time) in rows {
         try await admin.create(
-          #"{"localId":"\#(id)","displayName":"\#(name)","email":"\#(name)@example.com","createdAt":"\#(time)000"}"#
+          #"{"localId":"\#(id)","displayName":"\#(name)","#
+            + #""email":"\#(name)@example.com","createdAt":"\#(time)000"}"#
         )
       }
       func ids(_ body: String) async throws -> [String?] {

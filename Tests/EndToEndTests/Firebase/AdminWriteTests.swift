@@ -120,7 +120,8 @@ struct AdminWriteTests {
         ) { $1 })
       let admin = Administrator(service: service)
       let account =
-        #"{"localId":"ann","email":"hygiene@example.com","displayName":"Lovelace","customAttributes":"{\"secretRole\":1}","photoUrl":"https://example.com/secret-photo"}"#
+        #"{"localId":"ann","email":"hygiene@example.com","displayName":"Lovelace","#
+        + #""customAttributes":"{\"secretRole\":1}","photoUrl":"https://example.com/secret-photo"}"#
       try await admin.create(account)
       _ = try await admin.post("accounts", account)
       _ = try await admin.post("accounts", #"{"email":"hygiene@","customAttributes":"{\"sub\":1}"}"#)
