@@ -107,8 +107,9 @@ struct AdminAccountTests {
   @Test func `booleans and names come in every spelling that Google takes`() async throws {
     try await withAdministrator { _, admin in
       try await admin.create(
-        #"{"password":"","phone_number":"","mfaInfo":null,"tenantId":"","local_id":"snake","display_name":"Ann","#
-          + #""email":"a@example.com","email_verified":"true","disabled":"false","photoUrl":null,"phoneNumber":null}"#
+        #"{"password":"","phone_number":"","mfaInfo":null,"tenantId":"","local_id":"snake","#
+          + #""display_name":"Ann","email":"a@example.com","email_verified":"true","disabled":"false","#
+          + #""photoUrl":null,"phoneNumber":null}"#
       )
       let account = try #require(try await admin.account("snake"))
       #expect(account.text("displayName") == "Ann")
