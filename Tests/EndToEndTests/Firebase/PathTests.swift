@@ -30,8 +30,6 @@ struct PathTests {
       #expect(try await under("IdentityToolkit.googleapis.com:443", "/v1/accounts:lookup") == 200)
       #expect(
         try await under("www.googleapis.com", "/identitytoolkit/v3/relyingparty/getAccountInfo") == 200)
-      // Another of Google's hosts has no such operation.
-      #expect(try await under("securetoken.googleapis.com", "/v1/accounts:lookup") == 404)
       for path in [
         "/www.googleapis.com/v1/accounts:lookup", "/securetoken.googleapis.com/v1/accounts:lookup",
         "/identitytoolkit.googleapis.com/identitytoolkit/v3/relyingparty/getAccountInfo",
