@@ -173,6 +173,41 @@ struct AdminBatchTests {
     }
   }
 
+  @Test func `a thousand accounts with all that they have fit, and more than two mebibytes do not`()
+    async throws
+  {
+    try await withAdministrator { service, admin in
+      let claims = quoted(#"{"a":"\#(String(repeating: "x", count: 900))"}"#)
+      func users(_ count: Int, padding: Int = 0) -> String {
+        let users = (0..<count).map { number in
+          #"{"localId":"user-\#(number)","email":"user-\#(number)@example.com","emailVerified":true,"#
+            + #""displayName":"User \#(number)","createdAt":1600000000000,"customAttributes":\#(claims),"#
+            + #""providerUserInfo":[{"providerId":"apple.com","rawId":"001234.\#(number).5678"}]}"#
+        }
+        let padding = String(repeating: " ", count: padding)
+        return #"{"users":[\#(users.joined(separator: ","))]\#(padding)}"#
+      }
+      let body = users(1000)
+      #expect((1 << 20..<2 << 20).contains(body.utf8.count))
+      let answer = try await admin.post("accounts:batchCreate", body)
+      #expect(answer.status == 200, "\(answer.status)")
+      #expect(try answer.json["error"] == nil)
+      let person = try await service.signIn(Mint.credential { $0.subject = "001234.999.5678" })
+      #expect(person.localID == "user-999")
+      try expect(
+        await admin.post("accounts:batchCreate", users(1, padding: 2 << 20)),
+        is: .argument("body_too_large", 413))
+      // What names no batch is no larger than what apps send.
+      try expect(
+        await admin.post("accounts:lookup", users(1, padding: 64 << 10)), is: .argument("body_too_large", 413)
+      )
+      let ids = (0..<1000).map { #""user-\#($0)\#(String(repeating: "x", count: 110))""# }.joined(
+        separator: ",")
+      #expect(
+        try await admin.post("accounts:batchDelete", #"{"localIds":[\#(ids)],"force":true}"#).status == 200)
+    }
+  }
+
   @Test func `the older names import and list as well, for this project only`() async throws {
     try await withAdministrator { service, _ in
       func post(_ verb: String, _ body: String) async throws -> HTTPAnswer {
