@@ -46,19 +46,3 @@ import Testing
     #expect(PeerAddress(bytes: [UInt8](repeating: 1, count: count), port: 1) == nil)
   }
 }
-
-@Suite struct BodyLimitTests {
-  @Test func `a path may have a limit of its own, by its end`() {
-    let configuration = ListenerConfiguration.test {
-      $0.bodyLimit = 10
-      $0.bodyMemoryLimit = 1000
-      $0.bodyLimits = ["/accounts:batchCreate": 100]
-    }
-    #expect(configuration.invalidLimit == nil)
-    #expect(configuration.bodyLimit(for: "/v1/projects/p/accounts:batchCreate") == 100)
-    #expect(configuration.bodyLimit(for: "/v1/projects/p/accounts:batchCreate/") == 10)
-    #expect(configuration.bodyLimit(for: "") == 10)
-    let tooMuch = ListenerConfiguration.test { $0.bodyLimits = ["/a": 1 << 40] }
-    #expect(tooMuch.invalidLimit == "bodyLimits")
-  }
-}
