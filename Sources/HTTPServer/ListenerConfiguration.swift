@@ -11,7 +11,8 @@ package struct ListenerConfiguration: Sendable, Equatable {
   package var connectionLimit: Int
   /// Bytes of a request's body.
   package var bodyLimit: Int
-  /// Bytes of a body that goes to a path with one of these ends, where it is another number.
+  /// Bytes of a body that goes to a path with one of these ends, where it is another number and the request says
+  /// who sends it: a stranger is not worth so much memory.
   package var bodyLimits: [String: Int] = [:]
   /// Bytes of all bodies that have come and belong to requests which are not over. A body that would exceed
   /// it is refused as overloaded.
@@ -51,9 +52,11 @@ package struct ListenerConfiguration: Sendable, Equatable {
     self.tls = tls
   }
 
-  /// Bytes of a body that goes to a path.
-  func bodyLimit(for path: String) -> Int {
-    bodyLimits.first { path.utf8.suffix($0.key.utf8.count).elementsEqual($0.key.utf8) }?.value ?? bodyLimit
+  /// Bytes of a request's body.
+  func bodyLimit(of head: RequestHead) -> Int {
+    guard !bodyLimits.isEmpty, head.headers.first("Authorization") != nil else { return bodyLimit }
+    let path = head.path.utf8
+    return bodyLimits.first { path.suffix($0.key.utf8.count).elementsEqual($0.key.utf8) }?.value ?? bodyLimit
   }
 
   /// How long a request may take from its complete head to the end of its body. Who trickles beyond that gets

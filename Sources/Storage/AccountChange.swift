@@ -71,7 +71,7 @@ package func decideAccountChange(
   case .success(let found): account = found
   case .failure(let refusal): return .refused(refusal)
   }
-  if case .set(let email) = change.email,
+  if case .set(let email) = change.email, email != account.profile.email,
     try ledger.accounts(holding: email).contains(where: { $0.id != account.id })
   {
     return .emailTaken

@@ -58,7 +58,7 @@ private struct Setup {
 
 private let goodAnswer = ScriptedFetcher.Step.answer(.json(TokenForge.apple.keySet))
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(3)))
 struct KeyDirectoryTests {
   @Test func `the first look-up fetches, with a body limit and both time limits`() async throws {
     let setup = Setup(goodAnswer)

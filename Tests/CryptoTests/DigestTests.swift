@@ -54,7 +54,7 @@ func filled(_ byte: UInt8, _ count: Int) -> [UInt8] { [UInt8](repeating: byte, c
     #expect(Entropy.system.bytes(0) == [])
   }
 
-  @Test(.timeLimit(.minutes(1))) func `many tasks digest at once`() async {
+  @Test(.timeLimit(.minutes(3))) func `many tasks digest at once`() async {
     await withTaskGroup(of: Bool.self) { group in
       for seed in 0..<64 {
         group.addTask {

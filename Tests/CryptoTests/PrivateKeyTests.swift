@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(
-    .timeLimit(.minutes(1)),
+    .timeLimit(.minutes(3)),
     arguments: [
       KeySamples.encryptedWithWord, KeySamples.encryptedWithNothing, KeySamples.encryptedTraditional,
     ])

@@ -219,12 +219,14 @@ struct CredentialAttackTests {
       let secrets = [
         credential.idToken, credential.rawNonce, sha256Hex(credential.rawNonce), "leak@example.com",
         "Lovelace",
-        "the-right-key", "the-wrong-key", "c0de", "bearer-of-nobody",
+        "the-right-key", "the-wrong-key", "code-of-apple", "bearer-of-nobody",
       ]
       let body = credential.body([
-        "fullName": #"{"givenName":"Lovelace"}"#, "authorizationCode": #""c0de""#, "device": "7",
+        "fullName": #"{"givenName":"Lovelace"}"#, "authorizationCode": #""code-of-apple""#, "device": "7",
       ])
-      let fine = credential.body(["fullName": #"{"givenName":"Lovelace"}"#, "authorizationCode": #""c0de""#])
+      let fine = credential.body([
+        "fullName": #"{"givenName":"Lovelace"}"#, "authorizationCode": #""code-of-apple""#,
+      ])
       let key: [(name: String, value: String)] = [("X-API-Key", "the-right-key")]
       var answers: [HTTPAnswer] = []
       for text in [

@@ -3,7 +3,7 @@ import Outbound
 import Testing
 
 /// A stopped fetcher tells an admitted address from a refused one, and sends nothing for either.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(3)))
 struct AddressTests {
   @Test(arguments: [
     "https://appleid.apple.com/auth/keys", "https://appleid.apple.com", "https://example.com:8443/a?b=c#d",

@@ -117,7 +117,7 @@ private func bytes(of token: String) throws -> [UInt8] {
   }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(3)))
 struct PendingSignInTests {
   /// A person's second identity meets its own account: the request, and the pending token that follows.
   private func conflict(

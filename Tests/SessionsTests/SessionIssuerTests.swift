@@ -5,7 +5,7 @@ import Storage
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(3)))
 struct SessionIssuerTests {
   @Test func `N13 the same request twice at once is one session`() async throws {
     let bench = try SessionBench()

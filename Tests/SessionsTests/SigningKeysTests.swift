@@ -15,7 +15,7 @@ private func load(
   try await loadSigningKeys(from: storage, ring: master, algorithm: algorithm, now: now, entropy: .system)
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(3)))
 struct SigningKeysTests {
   @Test(arguments: SignatureAlgorithm.allCases)
   func `the first start makes a key that signs and a standby, the second finds them`(

@@ -4,7 +4,7 @@ import Storage
 import Testing
 
 /// A file that is opened to be read only.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(3)))
 struct SQLiteInspectionTests {
   let folder: Folder
   private let known = SQLiteStorage.knownSchemaVersion

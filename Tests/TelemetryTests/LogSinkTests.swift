@@ -4,7 +4,7 @@ import Telemetry
 import Testing
 import Threads
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(3)))
 struct LogSinkTests {
   @Test(arguments: [0, Int32(O_NONBLOCK)])
   func `more than a pipe holds arrives whole, in blocking and non-blocking mode`(_ flags: Int32) async throws

@@ -4,7 +4,7 @@ import Telemetry
 import Testing
 import Threads
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(3)))
 struct LogTests {
   @Test func `an event is one JSON line with its time, level, name and fields in order`() async throws {
     let memory = Memory()

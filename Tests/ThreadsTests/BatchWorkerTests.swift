@@ -1,7 +1,7 @@
 import Testing
 import Threads
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(3)))
 struct BatchWorkerTests {
   @Test func `items are done in the order in which they were submitted`() async throws {
     let journal = Journal()

@@ -2,7 +2,7 @@ import Glibc
 import Testing
 import Threads
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(3)))
 struct DedicatedThreadTests {
   @Test func `a thread carries the first fifteen bytes of its name`() throws {
     let name = Monitor("")

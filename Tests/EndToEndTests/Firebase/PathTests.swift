@@ -54,7 +54,8 @@ struct PathTests {
     }
   }
 
-  @Test func `row 9 trap 5 the token endpoint takes every spelling and answers with text and a refresh token`()
+  @Test
+  func `row 9 trap 5 the token endpoint takes every spelling and answers with text and a refresh token`()
     async throws
   {
     try await withService { service in
