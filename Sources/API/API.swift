@@ -103,7 +103,8 @@ package struct Endpoints: Sendable {
     _ signIn: SignIn, _ refresh: TokenRefresh, _ wellKnown: WellKnown, _ bearers: BearerReader
   ) -> FirebaseRoutes {
     let administration = FirebaseAdministration(
-      storage: storage, linking: linking, clock: clock, entropy: entropy)
+      accounts: AccountAdministration(storage: storage, watch: issuer.watch, clock: clock), linking: linking,
+      entropy: entropy)
     return FirebaseRoutes(
       signIn: signIn, refresh: refresh, wellKnown: wellKnown,
       accounts: FirebaseAccounts(issuer: issuer, bearers: bearers, administration: administration),

@@ -34,7 +34,9 @@ struct Historian: Sendable {
         if !isBehind { log.warning("revocations_not_followed", [.text("cause", "\(error)")]) }
         isBehind = true
       }
-      if look.isMultiple(of: Self.looksPerSeal) { await chainAudit(forgets: look.isMultiple(of: Self.looksPerForgetting)) }
+      if look.isMultiple(of: Self.looksPerSeal) {
+        await chainAudit(forgets: look.isMultiple(of: Self.looksPerForgetting))
+      }
       look += 1
     } while (try? await Task.sleep(for: .seconds(1))) != nil
   }

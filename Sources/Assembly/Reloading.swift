@@ -43,7 +43,8 @@ private func makePolicy(
   _ settings: Settings, _ limits: RequestLimits, isDevMode: Bool
 ) -> RequestPolicy {
   RequestPolicy(
-    appleRules: settings.appleRules, apiKeys: settings.apiKeys, serviceKeys: settings.serviceKeys, adminTokens: settings.adminTokens,
+    appleRules: settings.appleRules, apiKeys: settings.apiKeys, serviceKeys: settings.serviceKeys,
+    adminTokens: settings.adminTokens,
     isDevMode: isDevMode, customTokenKeys: settings.customTokenKeys, allowedOrigins: settings.allowedOrigins,
     limits: limits, trustedProxies: settings.trustedProxies)
 }

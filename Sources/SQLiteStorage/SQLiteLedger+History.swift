@@ -12,7 +12,8 @@ extension SQLiteLedger {
     }
   }
 
-  package mutating func revocations(after position: Int64, limit: Int) throws(StorageError) -> RevocationPage {
+  package mutating func revocations(after position: Int64, limit: Int) throws(StorageError) -> RevocationPage
+  {
     var revocations: [Revocation] = []
     try statements.revocationsAfter.each { slots in
       slots.add(position)

@@ -59,7 +59,8 @@ extension SessionIssuer {
     _ change: AccountChange, of claims: SessionTokenClaims, by origin: Origin
   ) async throws(SessionRefusal) -> AccountChangeOutcome {
     let now = clock.now()
-    let intent = AccountChangeIntent(target: .bearer(bearer(claims, at: now)), change: change, origin: origin, now: now)
+    let intent = AccountChangeIntent(
+      target: .bearer(bearer(claims, at: now)), change: change, origin: origin, now: now)
     let outcome = try await asking { () throws(StorageError) in try await storage.change(intent) }
     await watch.followOwnWrite()
     return outcome

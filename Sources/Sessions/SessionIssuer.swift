@@ -109,7 +109,8 @@ package final class SessionIssuer: Sendable {
   package let watch: SessionWatch
 
   package init(
-    rules: SessionTokenRules, recentLoginWindow: Int64, linking: AccountLinking, openingRules: SessionOpeningRules, watch: SessionWatch,
+    rules: SessionTokenRules, recentLoginWindow: Int64, linking: AccountLinking,
+    openingRules: SessionOpeningRules, watch: SessionWatch,
     storage: any Storage,
     ring: MasterKeyRing,
     keys: SigningKeys, clock: WallClock, entropy: Entropy

@@ -11,7 +11,8 @@ package struct Setting: Sendable {
   /// Whether a running service takes over a new value (SIGHUP).
   package var isReloadable: Bool {
     [
-      "apple_client_ids", "apple_issuers", "apple_max_token_age", "api_keys", "service_keys", "allowed_origins",
+      "apple_client_ids", "apple_issuers", "apple_max_token_age", "api_keys", "service_keys",
+      "allowed_origins",
       "rate_signin",
       "rate_refresh", "rate_signup", "trusted_proxies", "log_level", "admin_token", "custom_token_keys",
     ].contains(name)

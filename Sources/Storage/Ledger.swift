@@ -170,7 +170,9 @@ extension LedgerStorage {
     }
   }
 
-  package func truncateAudit(expecting anchor: AuditSeal?, to next: AuditSeal) async throws(StorageError) -> Bool {
+  package func truncateAudit(expecting anchor: AuditSeal?, to next: AuditSeal) async throws(StorageError)
+    -> Bool
+  {
     try await transact { (book) throws(StorageError) in
       guard try book.auditChain().anchor == anchor else { return false }
       try book.truncateAudit(to: next)

@@ -177,7 +177,8 @@ extension MemoryLedger {
         session: revocation.session, at: revocation.at))
   }
 
-  package mutating func revocations(after position: Int64, limit: Int) throws(StorageError) -> RevocationPage {
+  package mutating func revocations(after position: Int64, limit: Int) throws(StorageError) -> RevocationPage
+  {
     RevocationPage(
       revocations: Array(revoked.lazy.filter { $0.position > position }.prefix(limit)), last: lastRevocation)
   }

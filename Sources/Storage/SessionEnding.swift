@@ -50,7 +50,9 @@ package func decideSessionEnding(
     switch try decideGrant(to: bearer, in: &ledger) {
     case .failure(let refusal): return .refused(refusal)
     case .success(let grant):
-      guard let session = try ledger.session(id), session.account == grant.account.id else { return .notFound }
+      guard let session = try ledger.session(id), session.account == grant.account.id else {
+        return .notFound
+      }
       return try end([session], of: grant.account.id, intent, in: &ledger)
     }
   case .all(let bearer):

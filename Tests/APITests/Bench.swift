@@ -48,7 +48,9 @@ struct Bench {
       rules: SessionTokenRules(
         issuer: "https://auth.example.com", audience: "bramley", lifetime: 3600, leeway: 60,
         limits: SessionLimits(idle: 2_592_000, absolute: 31_536_000, retryWindow: 120)),
-      recentLoginWindow: 300, linking: .off, storage: storage, ring: ring, keys: keys, clock: clock.wall,
+      recentLoginWindow: 300, linking: .off, openingRules: SessionOpeningRules(maximum: 0),
+      watch: SessionWatch(storage: storage, clock: clock.steady), storage: storage, ring: ring, keys: keys,
+      clock: clock.wall,
       entropy: .system)
     let endpoints = Endpoints(
       directory: KeyDirectory(
@@ -65,7 +67,7 @@ struct Bench {
         issuers: ["https://appleid.apple.com"],
         clients: [ClientID(unchecked: AppleClaims.audience): .standard],
         maximumAge: 3600, leeway: 60),
-      apiKeys: apiKeys.map { Secret($0) }, adminTokens: adminTokens.mapValues { Secret($0) },
+      apiKeys: apiKeys.map { Secret($0) }, serviceKeys: [], adminTokens: adminTokens.mapValues { Secret($0) },
       isDevMode: isDevMode, customTokenKeys: [], allowedOrigins: origins,
       limits: RequestLimits(
         signIn: signIn, refresh: refresh, signUp: signUp, clock: clock.steady, entropy: .seeded(1)),

@@ -21,7 +21,9 @@ private func routes() async throws -> [Route] {
     rules: SessionTokenRules(
       issuer: "https://auth.example.com", audience: "bramley", lifetime: 3600, leeway: 60,
       limits: SessionLimits(idle: 2_592_000, absolute: 31_536_000, retryWindow: 120)),
-    recentLoginWindow: 300, linking: .off, storage: storage, ring: ring, keys: keys, clock: clock.wall,
+    recentLoginWindow: 300, linking: .off, openingRules: SessionOpeningRules(maximum: 0),
+    watch: SessionWatch(storage: storage, clock: clock.steady), storage: storage, ring: ring, keys: keys,
+    clock: clock.wall,
     entropy: .system)
   let metrics = Metrics()
   let endpoints = Endpoints(

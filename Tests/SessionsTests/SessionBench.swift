@@ -7,6 +7,9 @@ import TestSupport
 import Testing
 import Wire
 
+/// Somebody at no address.
+let person = Origin(actor: .person)
+
 let zeroEntropy = Entropy { [UInt8](repeating: 0, count: $0) }
 
 func masterBytes(_ byte: UInt8) -> [UInt8] { [UInt8](repeating: byte, count: 32) }
@@ -49,7 +52,7 @@ struct SessionBench {
   init(
     _ rules: SessionTokenRules = SessionsTests.rules(), ring: MasterKeyRing? = nil, key: PrivateKey? = nil,
     clock: ManualClock = ManualClock(), storage: MemoryStorage = MemoryStorage(),
-    entropy: Entropy = .seeded(1), linking: AccountLinking = .off
+    entropy: Entropy = .seeded(1), linking: AccountLinking = .off, maximum: Int = 0
   ) throws {
     self.clock = clock
     self.storage = storage
@@ -60,7 +63,9 @@ struct SessionBench {
       opening: SigningKeyBook(version: 1, keys: [record(signer, role: .active)]),
       with: MasterKeyRing(current: masterKey(1), others: []))
     issuer = SessionIssuer(
-      rules: rules, recentLoginWindow: 300, linking: linking, storage: storage,
+      rules: rules, recentLoginWindow: 300, linking: linking,
+      openingRules: SessionOpeningRules(maximum: maximum),
+      watch: SessionWatch(storage: storage, clock: clock.steady), storage: storage,
       ring: try ring ?? SessionsTests.ring(1),
       keys: keys,
       clock: clock.wall, entropy: entropy)
@@ -107,7 +112,41 @@ struct SessionBench {
 extension SessionIssuer {
   /// Signs in whoever it is.
   func signIn(_ request: SignInRequest) async throws(SessionRefusal) -> IssuedSession {
-    try await signIn(request, createsAccount: true)
+    try await signIn(request, createsAccount: true, by: person)
+  }
+
+  func signIn(_ request: SignInRequest, createsAccount: Bool) async throws(SessionRefusal) -> IssuedSession {
+    try await signIn(request, createsAccount: createsAccount, by: person)
+  }
+
+  func signIn(
+    _ request: PendingSignInRequest, createsAccount: Bool
+  ) async throws(SessionRefusal) -> IssuedSession {
+    try await signIn(request, createsAccount: createsAccount, by: person)
+  }
+
+  func signIn(with token: CustomToken, createsAccount: Bool) async throws(SessionRefusal) -> IssuedSession {
+    try await signIn(with: token, createsAccount: createsAccount, by: person)
+  }
+
+  func openAnonymousSession() async throws(SessionRefusal) -> IssuedSession {
+    try await openAnonymousSession(by: person)
+  }
+
+  func change(
+    _ change: AccountChange, of claims: SessionTokenClaims
+  ) async throws(SessionRefusal) -> AccountChangeOutcome {
+    try await self.change(change, of: claims, by: person)
+  }
+
+  func deleteAccount(of claims: SessionTokenClaims) async throws(SessionRefusal) {
+    try await deleteAccount(of: claims, by: person)
+  }
+
+  func refresh(
+    _ token: RefreshToken
+  ) async throws(SessionRefusal) -> (session: IssuedSession, remark: RefreshRemark?) {
+    try await refresh(token, by: person)
   }
 
   /// Reads a refresh token and trades it.
@@ -142,7 +181,7 @@ extension SessionBench {
         email: email.flatMap(EmailAddress.init), isEmailVerified: true, isPrivateEmail: false,
         realUserStatus: nil),
       name: name, customClaims: customClaims, identities: [LinkedIdentity(apple)] + others)
-    let outcomes = try await storage.create([account], sharingEmails: true)
+    let outcomes = try await storage.create([account], sharingEmails: true, by: person, at: clock.now)
     try #require(outcomes == [.created])
     return account
   }
@@ -150,7 +189,7 @@ extension SessionBench {
   /// Changes an account as an administrator does.
   func administer(_ account: AccountID, _ change: AccountChange) async throws {
     let outcome = try await storage.change(
-      AccountChangeIntent(target: .administered(account), change: change, now: clock.now))
+      AccountChangeIntent(target: .administered(account), change: change, origin: person, now: clock.now))
     guard case .changed = outcome else {
       Issue.record("not changed: \(outcome)")
       return

@@ -12,7 +12,8 @@ struct AccountChangeTests {
   private func change(
     _ target: AccountTarget, to change: AccountChange, on desk: Desk
   ) async throws -> AccountChangeOutcome {
-    try await desk.storage.change(AccountChangeIntent(target: target, change: change, now: start))
+    try await desk.storage.change(
+      AccountChangeIntent(target: target, change: change, origin: person, now: start))
   }
 
   @Test(arguments: Engine.allCases)
@@ -60,7 +61,8 @@ struct AccountChangeTests {
         let changed = try await change(
           .bearer(bearer), to: AccountChange { $0.displayName = .set("x") }, on: desk)
         #expect(changed == .refused(refusal))
-        let deletion = AccountDeletionIntent(target: .bearer(bearer), demandsDisabled: false, now: start)
+        let deletion = AccountDeletionIntent(
+          target: .bearer(bearer), demandsDisabled: false, origin: person, now: start)
         #expect(try await desk.storage.delete([deletion]) == [.refused(refusal)])
         #expect(try await desk.storage.grant(to: bearer) == .failure(refusal))
       }
@@ -84,7 +86,7 @@ struct AccountChangeTests {
       let unlinked = try await change(
         old, to: AccountChange { $0.removedProviders = [appleProviderID] }, on: desk)
       #expect(unlinked == .refused(.loginTooOld))
-      let deletion = AccountDeletionIntent(target: old, demandsDisabled: false, now: start)
+      let deletion = AccountDeletionIntent(target: old, demandsDisabled: false, origin: person, now: start)
       #expect(try await desk.storage.delete([deletion]) == [.refused(.loginTooOld)])
       let named = try await change(old, to: AccountChange { $0.displayName = .set("x") }, on: desk)
       var expected = grant.account
@@ -191,7 +193,7 @@ struct AccountChangeTests {
       let device = Device(name: "Ada's phone", model: nil, os: nil, appVersion: nil)
       let grant = try await desk.arrive(profile: .email("ada@example.com"), device: device).grant
       let deletion = AccountDeletionIntent(
-        target: .bearer(bearer(grant)), demandsDisabled: false, now: start + 1)
+        target: .bearer(bearer(grant)), demandsDisabled: false, origin: person, now: start + 1)
       #expect(try await desk.storage.delete([deletion]) == [.deleted(grant.account)])
       #expect(try await desk.storage.account(grant.account.id) == nil)
       #expect(try await desk.storage.find([.identity(desk.intent().identity)]).isEmpty)
@@ -214,7 +216,7 @@ struct AccountChangeTests {
       let nobody = AccountID(unchecked: "nobody")
       let outcomes = try await desk.storage.delete(
         [alice.id, bob.id, nobody].map {
-          AccountDeletionIntent(target: .administered($0), demandsDisabled: true, now: start)
+          AccountDeletionIntent(target: .administered($0), demandsDisabled: true, origin: person, now: start)
         })
       #expect(outcomes.first == .notDisabled)
       #expect(outcomes.last == .refused(.accountNotFound))

@@ -9,6 +9,9 @@ let firstKey = masterKey(1)
 let secondKey = masterKey(2)
 let limits = SessionLimits(idle: 86_400, absolute: 864_000, retryWindow: 60)
 
+/// Somebody at an address, by a request.
+let person = Origin(actor: .person, address: [192, 0, 2, 1], requestID: "request-1")
+
 private func masterKey(_ byte: UInt8) -> MasterKeyID {
   guard let key = MasterKeyID(Array(repeating: byte, count: MasterKeyID.byteCount)) else {
     preconditionFailure("as many bytes as it takes")
@@ -30,7 +33,8 @@ struct Desk: Sendable {
     _ subject: String = "001.alice", provider: String = appleProviderID, credential: Int = 1,
     at now: UnixTime = start, name: PersonName? = nil, profile: Profile = .plain, device: Device? = nil,
     challenge: Int? = nil, objection: SignInObjection? = nil, link: SessionBearer? = nil,
-    createsAccount: Bool = true, linking: AccountLinking = .off, isPending: Bool = false
+    createsAccount: Bool = true, linking: AccountLinking = .off, isPending: Bool = false,
+    maximum: Int = 0
   ) -> SignInIntent {
     SignInIntent(
       identity: ProviderIdentity(provider: provider, subject: Subject(unchecked: subject)), profile: profile,
@@ -39,7 +43,8 @@ struct Desk: Sendable {
       challenge: challenge.map { .numbered(1_000_000 + $0) }, objection: objection, link: link,
       linking: linking, isPending: isPending,
       createsAccount: createsAccount, newAccount: AccountID(from: entropy),
-      newSession: SessionID(at: now, from: entropy), masterKey: firstKey, retryWindow: 60, now: now)
+      newSession: SessionID(at: now, from: entropy), masterKey: firstKey,
+      rules: SessionOpeningRules(maximum: maximum), origin: person, retryWindow: 60, now: now)
   }
 
   /// Signs in and must get a session.
@@ -59,7 +64,8 @@ struct Desk: Sendable {
     _ session: SessionID, _ counter: UInt32, at now: UnixTime = start, masterKey: MasterKeyID = firstKey
   ) async throws -> RefreshOutcome {
     try await storage.refresh(
-      RefreshIntent(session: session, counter: counter, masterKey: masterKey, limits: limits, now: now))
+      RefreshIntent(
+        session: session, counter: counter, masterKey: masterKey, limits: limits, origin: person, now: now))
   }
 }
 

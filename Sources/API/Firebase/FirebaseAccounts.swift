@@ -27,7 +27,9 @@ struct FirebaseAccounts: Sendable {
   /// ones that they have.
   func update(_ call: Call) async throws(Failure) -> Response {
     let body = try call.firebaseBody()
-    if call.administrator != nil, !body.has("idToken") { return try await administration.update(body, by: call.origin) }
+    if call.administrator != nil, !body.has("idToken") {
+      return try await administration.update(body, by: call.origin)
+    }
     guard body.has("idToken") else { throw Failure(.invalidReqType) }
     try body.refuse(["disableUser"], as: .disableNotAllowed)
     try body.refuse(
@@ -59,13 +61,17 @@ struct FirebaseAccounts: Sendable {
   /// `accounts:delete`, or `deleteAccount`.
   func delete(_ call: Call) async throws(Failure) -> Response {
     let body = try call.firebaseBody()
-    if call.administrator != nil, !body.has("idToken") { return try await administration.delete(body, by: call.origin) }
+    if call.administrator != nil, !body.has("idToken") {
+      return try await administration.delete(body, by: call.origin)
+    }
     let claims = try bearer(of: body)
     if let named = try body.localID(), named != claims.account {
       throw Failure(.insufficientPermission, field: "localId")
     }
     try await outOfBody { () throws(Failure) in
-      try await asking { () throws(SessionRefusal) in try await issuer.deleteAccount(of: claims, by: call.origin(.person)) }
+      try await asking { () throws(SessionRefusal) in
+        try await issuer.deleteAccount(of: claims, by: call.origin(.person))
+      }
     }
     return .kind("identitytoolkit#DeleteAccountResponse")
   }

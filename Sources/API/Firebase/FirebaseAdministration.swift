@@ -6,9 +6,8 @@ internal import Wire
 
 /// What an administrator does with anybody's account, by the names of Firebase's Admin SDKs.
 struct FirebaseAdministration: Sendable {
-  let storage: any Storage
+  let accounts: AccountAdministration
   let linking: AccountLinking
-  let clock: WallClock
   let entropy: Entropy
 
   /// `accounts:lookup`: by ids, addresses and identities, together.
@@ -29,7 +28,7 @@ struct FirebaseAdministration: Sendable {
       keys.append(.identity(ProviderIdentity(provider: asciiLowercase(provider), subject: subject)))
     }
     let wanted = keys
-    return .users(try await stored { () throws(StorageError) in try await storage.find(wanted) })
+    return .users(try await stored { () throws(StorageError) in try await accounts.storage.find(wanted) })
   }
 
   /// `accounts:batchGet`: all accounts, page by page in the order of their creation.
@@ -65,7 +64,7 @@ struct FirebaseAdministration: Sendable {
     }
     let after = cursor
     let page = try await stored { () throws(StorageError) in
-      try await storage.accounts(after: after, limit: limit)
+      try await accounts.storage.accounts(after: after, limit: limit)
     }
     var out = JSONWriter(reserving: 1024 * (page.accounts.count + 1))
     out.member("kind", kind)
@@ -75,12 +74,12 @@ struct FirebaseAdministration: Sendable {
   }
 
   /// `accounts`, or `accounts:signUp` with an administrator's bearer: a new account.
-  func create(_ body: FirebaseBody) async throws(Failure) -> Response {
+  func create(_ body: FirebaseBody, by origin: Origin) async throws(Failure) -> Response {
     try body.refuseTenant()
     try body.refuse(["password", "phoneNumber", "mfaInfo"], as: .providerNotEnabled)
     let account = try newAccount(from: body, origin: .administrator)
     let outcomes = try await stored { () throws(StorageError) in
-      try await storage.create([account], sharingEmails: false)
+      try await accounts.create([account], sharingEmails: false, by: origin)
     }
     switch outcomes.first {
     case .created, nil: break
@@ -97,7 +96,7 @@ struct FirebaseAdministration: Sendable {
 
   /// The account that a body describes.
   func newAccount(from body: FirebaseBody, origin: EmailOrigin) throws(Failure) -> Account {
-    let now = clock.now()
+    let now = accounts.now()
     let email = try body.email()
     let isVerified = try body.flag("emailVerified") ?? false
     var account = Account(
@@ -116,13 +115,14 @@ struct FirebaseAdministration: Sendable {
   }
 
   /// `accounts:update` of anybody's account.
-  func update(_ body: FirebaseBody) async throws(Failure) -> Response {
+  func update(_ body: FirebaseBody, by origin: Origin) async throws(Failure) -> Response {
     try body.refuseTenant()
     try body.refuse(["password", "phoneNumber", "mfa"], as: .providerNotEnabled)
     guard let id = try body.localID() else { throw Failure(.missingLocalID) }
-    let intent = AccountChangeIntent(
-      target: .administered(id), change: try change(from: body), now: clock.now())
-    let outcome = try await stored { () throws(StorageError) in try await storage.change(intent) }
+    let change = try change(from: body)
+    let outcome = try await stored { () throws(StorageError) in
+      try await accounts.change(id, to: change, by: origin)
+    }
     return .json(accountInfo(try outcome.account(inBody: true)))
   }
 
@@ -151,10 +151,10 @@ struct FirebaseAdministration: Sendable {
   }
 
   /// `accounts:delete` of anybody's account.
-  func delete(_ body: FirebaseBody) async throws(Failure) -> Response {
+  func delete(_ body: FirebaseBody, by origin: Origin) async throws(Failure) -> Response {
     try body.refuseTenant()
     guard let id = try body.localID() else { throw Failure(.missingLocalID) }
-    let outcomes = try await delete([id], demandsDisabled: false)
+    let outcomes = try await delete([id], demandsDisabled: false, by: origin)
     if case .refused(let refusal)? = outcomes.first {
       throw Failure(refusing: SessionRefusal.bearer(refusal)).withoutChallenge
     }
@@ -163,13 +163,13 @@ struct FirebaseAdministration: Sendable {
 
   /// `accounts:batchDelete`: an account that is not there any more is no error, one that is in use is, unless it is
   /// forced.
-  func deleteBatch(_ body: FirebaseBody) async throws(Failure) -> Response {
+  func deleteBatch(_ body: FirebaseBody, by origin: Origin) async throws(Failure) -> Response {
     let texts = try body.texts("localIds")
     guard texts.count <= Limits.accountBatch else { throw Failure(.localIDListExceedsLimit) }
     guard !texts.isEmpty else { throw Failure(.missingLocalID) }
     var ids: [AccountID] = []
     for text in texts { ids.append(try accountID(text, field: "localIds")) }
-    let outcomes = try await delete(ids, demandsDisabled: !(try body.flag("force") ?? false))
+    let outcomes = try await delete(ids, demandsDisabled: !(try body.flag("force") ?? false), by: origin)
     let errors = outcomes.enumerated().compactMap { index, outcome -> [UInt8]? in
       guard outcome == .notDisabled else { return nil }
       var error = JSONWriter(reserving: 128)
@@ -183,25 +183,23 @@ struct FirebaseAdministration: Sendable {
     return .json(out.finish())
   }
 
-  /// Removes every account, as the emulator does for its tools.
-  func deleteAll() async throws(Failure) -> Response {
-    while true {
-      let page = try await stored { () throws(StorageError) in
-        try await storage.accounts(after: nil, limit: Limits.accountBatch)
-      }
-      guard !page.accounts.isEmpty else { return .json(Array("{}".utf8)) }
-      _ = try await delete(page.accounts.map(\.id), demandsDisabled: false)
+  private func delete(
+    _ ids: [AccountID], demandsDisabled: Bool, by origin: Origin
+  ) async throws(Failure) -> [AccountDeletionOutcome] {
+    try await stored { () throws(StorageError) in
+      try await accounts.delete(ids, demandsDisabled: demandsDisabled, by: origin)
     }
   }
 
-  private func delete(
-    _ ids: [AccountID], demandsDisabled: Bool
-  ) async throws(Failure) -> [AccountDeletionOutcome] {
-    let now = clock.now()
-    let intents = ids.map {
-      AccountDeletionIntent(target: .administered($0), demandsDisabled: demandsDisabled, now: now)
+  /// Removes every account, as the emulator does for its tools.
+  func deleteAll(by origin: Origin) async throws(Failure) -> Response {
+    while true {
+      let page = try await stored { () throws(StorageError) in
+        try await accounts.storage.accounts(after: nil, limit: Limits.accountBatch)
+      }
+      guard !page.accounts.isEmpty else { return .json(Array("{}".utf8)) }
+      _ = try await delete(page.accounts.map(\.id), demandsDisabled: false, by: origin)
     }
-    return try await stored { () throws(StorageError) in try await storage.delete(intents) }
   }
 }
 

@@ -12,7 +12,7 @@ struct FirebaseBulk: Sendable {
 
   /// `accounts:batchCreate`, or `uploadAccount`: accounts of another system. Each that cannot be taken is named; the
   /// others are there. Passwords and telephone numbers are of no use here and are left behind.
-  func importAccounts(_ body: FirebaseBody) async throws(Failure) -> Response {
+  func importAccounts(_ body: FirebaseBody, by origin: Origin) async throws(Failure) -> Response {
     try body.refuseTenant()
     let users = try body.objects("users")
     guard !users.isEmpty else { throw Failure(.missingUserAccount) }
@@ -29,7 +29,7 @@ struct FirebaseBulk: Sendable {
     }
     let (made, sharing) = (accounts.map(\.account), administration.linking == .off)
     let outcomes = try await stored { () throws(StorageError) in
-      try await administration.storage.create(made, sharingEmails: sharing)
+      try await administration.accounts.create(made, sharingEmails: sharing, by: origin)
     }
     for (place, outcome) in zip(accounts, outcomes) {
       switch outcome {
@@ -76,7 +76,7 @@ struct FirebaseBulk: Sendable {
     let order = AccountOrder(
       by: field, isDescending: try body.enumeration("order", of: SortOrder.self) == .descending)
     return try await stored { () throws(StorageError) in
-      try await administration.storage.accounts(
+      try await administration.accounts.storage.accounts(
         in: order, offset: Int(offset), limit: returnsAccounts ? Int(limit) : 0)
     }
   }
@@ -94,7 +94,8 @@ struct FirebaseBulk: Sendable {
       // A telephone number, which nobody has here.
       return []
     }
-    return try await stored { () throws(StorageError) in try await administration.storage.find([key]) }
+    return try await stored { () throws(StorageError) in try await administration.accounts.storage.find([key])
+    }
   }
 
   /// `:createSessionCookie`: a session token for another that lives longer.

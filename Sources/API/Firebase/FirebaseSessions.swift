@@ -20,7 +20,9 @@ struct FirebaseSessions: Sendable {
     guard allowsAnonymous else { throw Failure(.adminOnlyOperation) }
     let limits = call.policy.limits
     try limits.take(call.address, from: limits.newAccountsByAddress)
-    let session = try await asking { () throws(SessionRefusal) in try await issuer.openAnonymousSession(by: call.origin) }
+    let session = try await asking { () throws(SessionRefusal) in
+      try await issuer.openAnonymousSession(by: call.origin)
+    }
     return .json(answer("identitytoolkit#SignupNewUserResponse", session))
   }
 
@@ -42,7 +44,8 @@ struct FirebaseSessions: Sendable {
     try limits.take(Array(token.account.text.utf8), from: limits.signInsByAccount)
     let newAccount = NewAccountReservation(call, isWanted: true)
     do throws(SessionRefusal) {
-      let session = try await issuer.signIn(with: token, createsAccount: newAccount.isGranted, by: call.origin)
+      let session = try await issuer.signIn(
+        with: token, createsAccount: newAccount.isGranted, by: call.origin)
       newAccount.settle(session)
       return .json(answer("identitytoolkit#VerifyCustomTokenResponse", session))
     } catch {

@@ -42,7 +42,9 @@ struct Introspection: Sendable {
 
   /// For proxies that ask before they pass a request on: who it is, in headers.
   func verify(_ call: Call) async throws(Failure) -> Response {
-    guard let claims = try bearers.bearer(of: call.request) else { throw Failure(.sessionTokenInvalid, isBearer: true) }
+    guard let claims = try bearers.bearer(of: call.request) else {
+      throw Failure(.sessionTokenInvalid, isBearer: true)
+    }
     guard try await isGood(claims) else { throw Failure(.sessionRevoked, isBearer: true) }
     var response = Response(status: 200, headers: ["Cache-Control": "no-store"])
     response.headers.append("X-Auth-User", claims.account.text)

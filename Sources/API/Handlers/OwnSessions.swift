@@ -22,7 +22,9 @@ struct OwnSessions: Sendable {
   /// A session that is over already is as ended as can be; one of somebody else is not there.
   func end(_ call: Call) async throws(Failure) -> Response {
     let claims = try bearers.required(of: call.request)
-    guard let id = call.parameters["session"].flatMap({ SessionID(hex: $0) }) else { throw Failure(.notFound) }
+    guard let id = call.parameters["session"].flatMap({ SessionID(hex: $0) }) else {
+      throw Failure(.notFound)
+    }
     let outcome = try await asking { () throws(SessionRefusal) in
       try await issuer.endSessions(id, of: claims, by: call.origin(.person))
     }

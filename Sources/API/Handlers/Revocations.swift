@@ -80,7 +80,8 @@ extension FormBody {
   /// A whole number of a query.
   func number(_ name: String, _ range: ClosedRange<Int64>) throws(Failure) -> Int64? {
     guard let text = self[name] else { return nil }
-    guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int64(text), range.contains(number)
+    guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int64(text),
+      range.contains(number)
     else { throw Failure(.fieldInvalid, field: name) }
     return number
   }

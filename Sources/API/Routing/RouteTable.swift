@@ -33,7 +33,9 @@ struct PathMatch: Sendable {
 
   /// What answers a method. GET answers HEAD too: the listener leaves the body out.
   func route(for method: String) throws(Failure) -> Route {
-    if let route = methods[method] ?? (method == "HEAD" ? methods["GET"] : nil) ?? methods["*"] { return route }
+    if let route = methods[method] ?? (method == "HEAD" ? methods["GET"] : nil) ?? methods["*"] {
+      return route
+    }
     throw Failure(.methodNotAllowed)
   }
 
@@ -87,7 +89,8 @@ private struct PathIndex: Sendable {
       }
     }
     let subtree = subtrees.first { root, _ in
-      path.utf8.starts(with: root.utf8) && [nil, UInt8(ascii: "/")].contains(path.utf8.dropFirst(root.utf8.count).first)
+      path.utf8.starts(with: root.utf8)
+        && [nil, UInt8(ascii: "/")].contains(path.utf8.dropFirst(root.utf8.count).first)
     }
     return subtree.map { PathMatch(methods: $0.value, parameters: [:]) }
   }
