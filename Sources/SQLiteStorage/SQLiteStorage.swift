@@ -6,7 +6,6 @@
 // `Statement.swift`.
 //===------------------------------------------------------------------------===//
 
-package import Domain
 package import Storage
 internal import Synchronization
 internal import Threads
@@ -81,6 +80,14 @@ package final class SQLiteStorage: LedgerStorage {
     try await run(body, writes: true)
   }
 
+  /// What only reads asks for no write lock: the command line may count a million sessions beside the service, and a
+  /// lock or a full disk is in no reader's way (sqlite.org/wal.html#concurrency).
+  package func read<Outcome: Sendable>(
+    _ body: @escaping @Sendable (inout SQLiteLedger) throws(StorageError) -> Outcome
+  ) async throws(StorageError) -> Outcome {
+    try await run(body, writes: false)
+  }
+
   private func run<Outcome: Sendable>(
     _ body: @escaping @Sendable (inout SQLiteLedger) throws(StorageError) -> Outcome, writes: Bool
   ) async throws(StorageError) -> Outcome {
@@ -100,32 +107,6 @@ package final class SQLiteStorage: LedgerStorage {
 
   /// What the engine has done since it was opened.
   package var statistics: SQLiteStatistics { counters.snapshot(waiting: worker.waiting) }
-}
-
-// What only reads asks for no write lock: the command line may count a million sessions beside the service, and
-// a lock or a full disk is in no reader's way (sqlite.org/wal.html#concurrency).
-extension SQLiteStorage {
-  package func signingKeys() async throws(StorageError) -> SigningKeyBook {
-    try await run({ (book) throws(StorageError) in try book.signingKeys() }, writes: false)
-  }
-
-  package func account(_ id: AccountID) async throws(StorageError) -> Account? {
-    try await run({ (book) throws(StorageError) in try book.account(id) }, writes: false)
-  }
-
-  package func accounts(after cursor: AccountCursor?, limit: Int) async throws(StorageError) -> AccountPage {
-    let position = cursor?.position ?? 0
-    return try await run(
-      { (book) throws(StorageError) in try book.accounts(after: position, limit: limit) }, writes: false)
-  }
-
-  package func sessions(of account: AccountID) async throws(StorageError) -> [Session] {
-    try await run({ (book) throws(StorageError) in try book.sessions(of: account) }, writes: false)
-  }
-
-  package func sessionCounts() async throws(StorageError) -> [MasterKeyID: Int] {
-    try await run({ (book) throws(StorageError) in try book.sessionCounts() }, writes: false)
-  }
 }
 
 extension SQLiteStorage {

@@ -64,6 +64,11 @@ package protocol LedgerStorage: Storage {
   func transact<Outcome: Sendable>(
     _ body: @escaping @Sendable (inout Book) throws(StorageError) -> Outcome
   ) async throws(StorageError) -> Outcome
+
+  /// As ``transact(_:)``, of what writes nothing.
+  func read<Outcome: Sendable>(
+    _ body: @escaping @Sendable (inout Book) throws(StorageError) -> Outcome
+  ) async throws(StorageError) -> Outcome
 }
 
 extension LedgerStorage {
@@ -76,7 +81,7 @@ extension LedgerStorage {
   }
 
   package func signingKeys() async throws(StorageError) -> SigningKeyBook {
-    try await transact { (book) throws(StorageError) in try book.signingKeys() }
+    try await read { (book) throws(StorageError) in try book.signingKeys() }
   }
 
   package func replaceSigningKeys(
@@ -92,7 +97,7 @@ extension LedgerStorage {
   }
 
   package func account(_ id: AccountID) async throws(StorageError) -> Account? {
-    try await transact { (book) throws(StorageError) in try book.account(id) }
+    try await read { (book) throws(StorageError) in try book.account(id) }
   }
 
   package func openSession(
@@ -104,7 +109,7 @@ extension LedgerStorage {
   package func grant(
     to bearer: SessionBearer
   ) async throws(StorageError) -> Result<SessionGrant, BearerRefusal> {
-    try await transact { (book) throws(StorageError) in try decideGrant(to: bearer, in: &book) }
+    try await read { (book) throws(StorageError) in try decideGrant(to: bearer, in: &book) }
   }
 
   package func change(_ intent: AccountChangeIntent) async throws(StorageError) -> AccountChangeOutcome {
@@ -141,11 +146,11 @@ extension LedgerStorage {
   }
 
   package func state(of session: SessionID) async throws(StorageError) -> SessionState? {
-    try await transact { (book) throws(StorageError) in try book.state(of: session) }
+    try await read { (book) throws(StorageError) in try book.state(of: session) }
   }
 
   package func revocations(after position: Int64, limit: Int) async throws(StorageError) -> RevocationPage {
-    try await transact { (book) throws(StorageError) in try book.revocations(after: position, limit: limit) }
+    try await read { (book) throws(StorageError) in try book.revocations(after: position, limit: limit) }
   }
 
   package func append(_ entry: AuditEntry) async throws(StorageError) {
@@ -153,11 +158,11 @@ extension LedgerStorage {
   }
 
   package func audit(_ query: AuditQuery) async throws(StorageError) -> [ChainedEntry] {
-    try await transact { (book) throws(StorageError) in try book.audit(query) }
+    try await read { (book) throws(StorageError) in try book.audit(query) }
   }
 
   package func auditChain() async throws(StorageError) -> AuditChainState {
-    try await transact { (book) throws(StorageError) in try book.auditChain() }
+    try await read { (book) throws(StorageError) in try book.auditChain() }
   }
 
   package func sealAudit(
@@ -189,30 +194,30 @@ extension LedgerStorage {
   }
 
   package func find(_ keys: [AccountKey]) async throws(StorageError) -> [Account] {
-    try await transact { (book) throws(StorageError) in try decideLookup(of: keys, in: &book) }
+    try await read { (book) throws(StorageError) in try decideLookup(of: keys, in: &book) }
   }
 
   package func accounts(
     in order: AccountOrder, offset: Int, limit: Int
   ) async throws(StorageError) -> AccountList {
-    try await transact { (book) throws(StorageError) in
+    try await read { (book) throws(StorageError) in
       AccountList(
         accounts: try book.accounts(in: order, offset: offset, limit: limit), count: try book.accountCount())
     }
   }
 
   package func accounts(after cursor: AccountCursor?, limit: Int) async throws(StorageError) -> AccountPage {
-    try await transact { (book) throws(StorageError) in
+    try await read { (book) throws(StorageError) in
       try book.accounts(after: cursor?.position ?? 0, limit: limit)
     }
   }
 
   package func sessions(of account: AccountID) async throws(StorageError) -> [Session] {
-    try await transact { (book) throws(StorageError) in try book.sessions(of: account) }
+    try await read { (book) throws(StorageError) in try book.sessions(of: account) }
   }
 
   package func sessionCounts() async throws(StorageError) -> [MasterKeyID: Int] {
-    try await transact { (book) throws(StorageError) in try book.sessionCounts() }
+    try await read { (book) throws(StorageError) in try book.sessionCounts() }
   }
 
   package func sweep(_ rules: SweepRules) async throws(StorageError) -> Bool {

@@ -23,6 +23,12 @@ package final class MemoryStorage: LedgerStorage {
     return try result.get()
   }
 
+  package func read<Outcome: Sendable>(
+    _ body: @escaping @Sendable (inout MemoryLedger) throws(StorageError) -> Outcome
+  ) async throws(StorageError) -> Outcome {
+    try await transact(body)
+  }
+
   package func stop() async {}
 }
 
