@@ -12,7 +12,11 @@ private let now = UnixTime(1_750_000_000)
 private func load(
   _ storage: MemoryStorage, master: MasterKeyRing, _ algorithm: SignatureAlgorithm = .es256
 ) async throws(SigningKeyError) -> SigningKeys {
-  try await loadSigningKeys(from: storage, ring: master, algorithm: algorithm, now: now, entropy: .system)
+  try await settleSigningKeys(
+    in: storage, known: nil, ring: master,
+    rules: SigningKeyRules(algorithm: algorithm, rotation: 0, lifetime: 3600, leeway: 60), now: now,
+    entropy: .system
+  ).keys
 }
 
 @Suite(.timeLimit(.minutes(1)))
@@ -58,10 +62,10 @@ struct SigningKeysTests {
     let two = try record(try PrivateKey.generate(.es256), role: .standby)
     let moved = SigningKeyRecord(
       id: one.id, algorithm: one.algorithm, role: .active, createdAt: now, activeSince: nil, retiredAt: nil,
-      sealed: two.sealed, masterKey: one.masterKey, certificate: "")
+      isToRetire: false, longestLifetime: 3600, cookiesUntil: nil, sealed: two.sealed, masterKey: one.masterKey, certificate: "")
     let master = try ring(1)
     #expect(throws: SigningKeyError.sealedByAnotherKey(one.id)) {
-      try SigningKeys(opening: SigningKeyBook(version: 1, keys: [moved]), with: master)
+      try SigningKeys(opening: SigningKeyBook(version: 1, keys: [moved]), with: master, known: nil)
     }
   }
 
@@ -70,7 +74,7 @@ struct SigningKeysTests {
     let master = try ring(1)
     for keys in [[], [standby]] {
       #expect(throws: SigningKeyError.noActiveKey) {
-        try SigningKeys(opening: SigningKeyBook(version: 1, keys: keys), with: master)
+        try SigningKeys(opening: SigningKeyBook(version: 1, keys: keys), with: master, known: nil)
       }
     }
   }
@@ -108,7 +112,7 @@ struct SigningKeysTests {
     let master = try ring(1)
     let keys = try SigningKeys(
       opening: SigningKeyBook(version: 1, keys: [record(es, role: .active), record(old, role: .retired)]),
-      with: master)
+      with: master, known: nil)
     let claims =
       #"{"iss":"https://auth.example.com","aud":"bramley","sub":"a","iat":1750000000,"exp":1750003600,"#
       + #""auth_time":1750000000,"sid":"684ee180000000000000000000000000"}"#

@@ -9,6 +9,7 @@ struct RegisterTests {
     SigningKeyRecord(
       id: KeyID(unchecked: name), algorithm: "ES256", role: role, createdAt: start,
       activeSince: role == .standby ? nil : start + 1, retiredAt: role == .retired ? start + 2 : nil,
+      isToRetire: role == .active, longestLifetime: 7200, cookiesUntil: role == .retired ? start + 9 : nil,
       sealed: [0, 1, 2, 0xFF], masterKey: firstKey, certificate: "-----BEGIN CERTIFICATE-----\n")
   }
 
