@@ -10,7 +10,8 @@ struct MasterKeyChangeTests {
     return base64Text((0..<32).map { _ in UInt8.random(in: 0...255, using: &random) })
   }
 
-  private let (old, new) = (key(21), key(22))
+  private let old = key(21)
+  private let new = key(22)
 
   private func master(_ keys: String...) -> [String: String] {
     ["BRAMLEY_MASTER_KEY": keys.joined(separator: ","), "BRAMLEY_PUBLIC_URL": "https://auth.example.com"]
@@ -27,8 +28,10 @@ struct MasterKeyChangeTests {
     try await withStage { stage in
       var nodes = [try await stage.start(master(old)), try await stage.start(master(old))]
       var session = try await nodes[0].signIn(Mint.credential()).refreshToken
-      let idle = try await nodes[1].signIn(Mint.credential()).refreshToken
-      let token = try await nodes[0].signIn(Mint.credential()).idToken
+      let idle = [
+        try await nodes[1].signIn(Mint.credential()), try await nodes[0].signIn(Mint.credential()),
+      ]
+      let token = idle[0].idToken
       // Last in both lists, then first in both: at no time has a node to take what it cannot read.
       for list in [master(old, new), master(new, old)] {
         for index in nodes.indices {
@@ -48,9 +51,9 @@ struct MasterKeyChangeTests {
       let again = try await stage.command("keys", "rewrap", "--json", settings: master(new, old))
       #expect(try again.json.integer("rewrapped") == 0)
       #expect(try await findings(stage, master(new, old)).contains { $0.contains(" 0 signing keys and 2 live") })
-      // The session that nobody used moves with its next refresh.
-      _ = try await nodes[0].refresh(idle)
-      _ = try await nodes[1].send(.post("/v1/signOut", json: "{}", headers: [("Authorization", "Bearer \(token)")]))
+      // Sessions that nobody used move with their next refresh.
+      for session in idle { _ = try await nodes[0].refresh(session.refreshToken) }
+      #expect(try await findings(stage, master(new, old)).contains { $0.hasPrefix("ok nothing") })
       for index in nodes.indices {
         try await nodes[index].stop()
         nodes[index] = try await stage.start(master(new))
@@ -84,7 +87,7 @@ struct MasterKeyChangeTests {
       #expect(try await stage.command("keys", "list", "--json", settings: master(old)).output == before)
       #expect(try await stage.command("keys", "rewrap", settings: master(new, old)).status == 0)
       let early = try await stage.start(master(new))
-      try await early.process.state.first { state in
+      _ = try await early.process.state.first { state in
         lines(state.output).contains { $0.contains(#""event":"master_key_missing""#) } ? true : nil
       }
       try expect(

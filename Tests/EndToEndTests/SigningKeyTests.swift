@@ -18,7 +18,7 @@ extension Service {
 
   /// Waits for a line of the log.
   fileprivate func logs(_ isWanted: @escaping @Sendable (String) -> Bool) async throws {
-    try await process.state.first { lines($0.output).contains(where: isWanted) ? true : nil }
+    _ = try await process.state.first { lines($0.output).contains(where: isWanted) ? true : nil }
   }
 
   /// The key that signed the token of a new session.

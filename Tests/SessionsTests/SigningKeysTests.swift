@@ -106,6 +106,54 @@ struct SigningKeysTests {
     #expect(back.keySetJSON == after.keySetJSON)
   }
 
+  @Test func `a change opens only what is new`() async throws {
+    let storage = MemoryStorage()
+    let first = try await load(storage, master: ring(1))
+    let book = try await storage.signingKeys()
+    // Another master key opens none of them; none has to be opened again.
+    let again = try SigningKeys(
+      opening: SigningKeyBook(version: 2, keys: book.keys.reversed()), with: ring(2), known: first)
+    #expect(again.activeID == first.activeID)
+    #expect(again.version == 2)
+  }
+
+  @Test func `every key is put under the first master key once, by who has all that are in use`() async throws {
+    let storage = MemoryStorage()
+    let first = try await load(storage, master: ring(1))
+    let rules = keyRules()
+    func rewrap(_ ring: MasterKeyRing) async throws(SigningKeyError) -> Int {
+      try await rewrapSigningKeys(in: storage, ring: ring, rules: rules, now: now, entropy: .system)
+    }
+    let before = try await storage.signingKeys()
+    let (lacking, all) = (try ring(2), try ring(2, 1))
+    await #expect(throws: SigningKeyError.sealedByAnotherKey(first.activeID)) { try await rewrap(lacking) }
+    #expect(try await storage.signingKeys() == before)
+    #expect(try await rewrap(all) == 2)
+    #expect(try await rewrap(all) == 0)
+    #expect(try await load(storage, master: ring(2)).keySetJSON == first.keySetJSON)
+    #expect(try await storage.signingKeys().version == 2)
+  }
+
+  @Test func `eight that do what is due at once do it once`() async throws {
+    let storage = MemoryStorage()
+    let master = try ring(1)
+    _ = try await load(storage, master: master)
+    let later = now + 2_592_000
+    let changes = try await withThrowingTaskGroup(of: [SigningKeyChange].self) { group in
+      for _ in 0..<8 {
+        group.addTask {
+          try await settleSigningKeys(
+            in: storage, known: nil, ring: master, rules: keyRules(), now: later, entropy: .system
+          ).changes
+        }
+      }
+      return try await group.reduce(into: []) { $0 += $1 }
+    }
+    #expect(changes.map(\.step) == [.promoted, .made])
+    #expect(try await storage.signingKeys().keys.map(\.role) == [.retired, .active, .standby])
+    #expect(try await storage.signingKeys().version == 2)
+  }
+
   @Test func `S05 a token of any published key verifies`() async throws {
     let es = try PrivateKey.generate(.es256)
     let old = TokenForge.apple.key

@@ -45,6 +45,31 @@ struct RegisterTests {
   }
 
   @Test(arguments: Engine.allCases)
+  func `of eight that change signing keys at once, each again until it is through, no change is lost`(
+    _ engine: Engine
+  ) async throws {
+    try await engine.run { desk in
+      let attempts = try await inParallel(8) { number in
+        var book = try await desk.storage.signingKeys()
+        var attempts = 0
+        while true {
+          attempts += 1
+          let keys = book.keys + [Self.key("k\(number)", .standby)]
+          switch try await desk.storage.replaceSigningKeys(expecting: book.version, with: keys) {
+          case .replaced: return attempts
+          case .conflict(let present): book = present
+          }
+        }
+      }
+      let book = try await desk.storage.signingKeys()
+      #expect(book.version == 8)
+      #expect(Set(book.keys.map(\.id.text)) == Set((0..<8).map { "k\($0)" }))
+      #expect(book.keys.count == 8)
+      #expect(attempts.max() ?? 9 <= 8)
+    }
+  }
+
+  @Test(arguments: Engine.allCases)
   func `accounts come in pages in the order of their creation`(_ engine: Engine) async throws {
     try await engine.run { desk in
       var ids: [AccountID] = []
