@@ -34,7 +34,8 @@ struct MasterKeyNeeds: Sendable, Equatable {
       return Finding(
         subject: "master key", verdict: .warning,
         detail: "\(id) must not be dropped yet: it seals \(keys) signing keys"
-          + (keys > 0 ? " (`bramley keys rewrap` changes that)" : "") + " and \(sessions) live sessions need it")
+          + (keys > 0 ? " (`bramley keys rewrap` changes that)" : "")
+          + " and \(sessions) live sessions need it")
     }
   }
 }

@@ -58,6 +58,8 @@ final class SigningKeyWatch: Sendable {
       take(settled.keys, insteadOf: known)
       return settled.changes
     } catch {
+      // A node that stops closes its storage.
+      if Task.isCancelled { return [] }
       if !isBlind.exchange(true, ordering: .relaxed) {
         log.error("signing_keys_unavailable", [.text("cause", error.sentence)])
       }

@@ -87,7 +87,11 @@ func openKeys(
 ) throws(SigningKeyError) -> [KeyID: PrivateKey] {
   var opened: [KeyID: PrivateKey] = [:]
   for record in records {
-    if let key = known?[record.id] { opened[record.id] = key } else { opened[record.id] = try open(record, with: ring) }
+    if let key = known?[record.id] {
+      opened[record.id] = key
+    } else {
+      opened[record.id] = try open(record, with: ring)
+    }
   }
   return opened
 }

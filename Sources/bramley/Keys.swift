@@ -29,7 +29,8 @@ private func rotateKeys(_ arguments: Arguments) async throws(CommandFault) -> In
         out.member("active", active.text)
       }
     case .scheduled(let time):
-      tell(arguments, "the next key is too young; the running services change to it at \(time.seconds)") { out in
+      tell(arguments, "the next key is too young; the running services change to it at \(time.seconds)") {
+        out in
         out.member("outcome", "scheduled")
         out.member("at", time.seconds)
       }

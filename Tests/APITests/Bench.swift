@@ -45,12 +45,14 @@ struct Bench {
     let keys = try await settleSigningKeys(
       in: storage, known: nil, ring: ring,
       rules: SigningKeyRules(algorithm: .es256, rotation: 0, lifetime: 3600, leeway: 60), now: clock.now,
-      entropy: .system).keys
+      entropy: .system
+    ).keys
     issuer = SessionIssuer(
       rules: SessionTokenRules(
         issuer: "https://auth.example.com", audience: "bramley", lifetime: 3600, leeway: 60,
         limits: SessionLimits(idle: 2_592_000, absolute: 31_536_000, retryWindow: 120)),
-      recentLoginWindow: 300, linking: .off, storage: storage, ring: ring, keys: keys, clock: clock.wall, entropy: .system)
+      recentLoginWindow: 300, linking: .off, storage: storage, ring: ring, keys: keys, clock: clock.wall,
+      entropy: .system)
     let endpoints = Endpoints(
       directory: KeyDirectory(
         url: "https://appleid.apple.com/auth/keys", policy: .standard, fetcher: fetcher, clock: clock.steady,

@@ -50,7 +50,8 @@ struct MasterKeyChangeTests {
       #expect(try rewrapped.json.integer("rewrapped") == 2)
       let again = try await stage.command("keys", "rewrap", "--json", settings: master(new, old))
       #expect(try again.json.integer("rewrapped") == 0)
-      #expect(try await findings(stage, master(new, old)).contains { $0.contains(" 0 signing keys and 2 live") })
+      #expect(
+        try await findings(stage, master(new, old)).contains { $0.contains(" 0 signing keys and 2 live") })
       // Sessions that nobody used move with their next refresh.
       for session in idle { _ = try await nodes[0].refresh(session.refreshToken) }
       #expect(try await findings(stage, master(new, old)).contains { $0.hasPrefix("ok nothing") })
@@ -77,7 +78,9 @@ struct MasterKeyChangeTests {
     }
   }
 
-  @Test func `a list that lacks the key of live sessions is a warning, and of signing keys an end`() async throws {
+  @Test func `a list that lacks the key of live sessions is a warning, and of signing keys an end`()
+    async throws
+  {
     try await withStage { stage in
       let first = try await stage.start(master(old))
       let session = try await first.signIn(Mint.credential()).refreshToken

@@ -153,7 +153,9 @@ struct SigningKeyCommandTests {
     }
   }
 
-  @Test func `a key that is not there cannot be revoked, and the last one is followed by a new one`() async throws {
+  @Test func `a key that is not there cannot be revoked, and the last one is followed by a new one`()
+    async throws
+  {
     try await withStage { stage in
       try await stage.start(settings).stop()
       let unknown = try await stage.command("keys", "revoke", String(repeating: "A", count: 43))
@@ -192,7 +194,8 @@ struct SigningKeyCommandTests {
       where name.hasPrefix("bramley.db") {
         let path = stage.folder + "/" + name
         #expect(
-          try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600, "\(name)")
+          try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600,
+          "\(name)")
       }
     }
   }
@@ -231,7 +234,9 @@ struct SigningKeyRotationTests {
     settings.merging(["BRAMLEY_KEY_ROTATION": "\(seconds)"]) { $1 }
   }
 
-  @Test func `S02 a key is published, then waits, then signs, and the one before stays until its last token expired`()
+  @Test
+  func
+    `S02 a key is published, then waits, then signs, and the one before stays until its last token expired`()
     async throws
   {
     try await withStage { stage in
@@ -307,8 +312,9 @@ struct SigningKeyRotationTests {
       let after = try await third.signIn(Mint.credential()).idToken
       #expect(try cached.read(after).header.text("alg") == to)
       for token in [before, during, after] { _ = try await third.read(token) }
-      #expect(try await third.get("/.well-known/openid-configuration").json
-        .texts("id_token_signing_alg_values_supported").sorted() == ["ES256", "RS256"])
+      #expect(
+        try await third.get("/.well-known/openid-configuration").json
+          .texts("id_token_signing_alg_values_supported").sorted() == ["ES256", "RS256"])
     }
   }
 
@@ -318,7 +324,8 @@ struct SigningKeyRotationTests {
     try await withStage { stage in
       try await stage.start(settings).stop()
       let services = [
-        try await stage.start(settings, secondsAhead: 2000), try await stage.start(settings, secondsAhead: 2000),
+        try await stage.start(settings, secondsAhead: 2000),
+        try await stage.start(settings, secondsAhead: 2000),
       ]
       let cached = try SessionTokenReader(keySet: await services[0].get("/.well-known/jwks.json"))
       let next = try await stage.key("standby")

@@ -152,7 +152,8 @@ private let now = UnixTime(1_750_000_000)
     #expect(try await storage.signingKeys().keys[0].cookiesUntil == UnixTime(1_751_328_000))
   }
 
-  @Test func `a cookie is signed with a key that signs by then, not with one that was revoked`() async throws {
+  @Test func `a cookie is signed with a key that signs by then, not with one that was revoked`() async throws
+  {
     let storage = MemoryStorage()
     let bench = try SessionBench(storage: storage)
     let old = try PrivateKey.generate(.es256)

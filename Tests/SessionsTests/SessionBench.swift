@@ -61,7 +61,8 @@ struct SessionBench {
     let signer = try key ?? PrivateKey.generate(.es256)
     self.key = signer
     keys = try SigningKeys(
-      opening: SigningKeyBook(version: 1, keys: [record(signer, role: .active, cookiesUntil: UnixTime(.max))]),
+      opening: SigningKeyBook(
+        version: 1, keys: [record(signer, role: .active, cookiesUntil: UnixTime(.max))]),
       with: MasterKeyRing(current: masterKey(1), others: []), known: nil)
     issuer = SessionIssuer(
       rules: rules, recentLoginWindow: 300, linking: linking, storage: storage,

@@ -48,23 +48,26 @@ extension SigningKeyPlan {
     #expect(plan.missing == [.active, .standby])
   }
 
-  @Test(arguments: [
-    // Age of the active key, age of the standby, rotation, what is done.
-    (0, 0, 2_592_000, ""), (2_591_999, 2_000_000, 2_592_000, ""), (2_592_000, 2_000_000, 2_592_000, "+b standby"),
-    (9_999_999, 9_999_999, 0, ""),
-    // Not before every verifier has it, by every clock.
-    (2_592_000, 1859, 2_592_000, ""), (2_592_000, 1860, 2_592_000, "+b standby"), (2_592_000, 0, 1, ""),
-    (1860, 1860, 1, "+b standby"),
-    // A clock went back: what lies ahead has not begun.
-    (-500_000, -500_000, 1, ""), (9_999_999, -1, 1, ""),
-  ] as [(Int64, Int64, Int64, String)])
+  @Test(
+    arguments: [
+      // Age of the active key, age of the standby, rotation, what is done.
+      (0, 0, 2_592_000, ""), (2_591_999, 2_000_000, 2_592_000, ""),
+      (2_592_000, 2_000_000, 2_592_000, "+b standby"),
+      (9_999_999, 9_999_999, 0, ""),
+      // Not before every verifier has it, by every clock.
+      (2_592_000, 1859, 2_592_000, ""), (2_592_000, 1860, 2_592_000, "+b standby"), (2_592_000, 0, 1, ""),
+      (1860, 1860, 1, "+b standby"),
+      // A clock went back: what lies ahead has not begun.
+      (-500_000, -500_000, 1, ""), (9_999_999, -1, 1, ""),
+    ] as [(Int64, Int64, Int64, String)])
   func `the next key signs when its time has come`(
     _ activeAge: Int64, _ standbyAge: Int64, _ rotation: Int64, _ expected: String
   ) throws {
     let now = start + 100_000_000
     let plan = SigningKeyPlan.due(
       in: try book(
-        plannedKey("a", .active, created: now - activeAge), plannedKey("b", .standby, created: now - standbyAge)
+        plannedKey("a", .active, created: now - activeAge),
+        plannedKey("b", .standby, created: now - standbyAge)
       ),
       rules: keyRules(rotation: rotation), now: now)
     #expect(plan.summary == expected)
@@ -88,10 +91,11 @@ extension SigningKeyPlan {
     #expect(plan.role("b") == .standby)
   }
 
-  @Test(arguments: [
-    // Seconds since the active key of the other algorithm began, age of the standby, what is done.
-    (0, 0, ""), (1799, 9000, ""), (1800, 1859, ""), (1800, 1860, "+r standby"),
-  ] as [(Int64, Int64, String)])
+  @Test(
+    arguments: [
+      // Seconds since the active key of the other algorithm began, age of the standby, what is done.
+      (0, 0, ""), (1799, 9000, ""), (1800, 1859, ""), (1800, 1860, "+r standby"),
+    ] as [(Int64, Int64, String)])
   func `another algorithm signs when its key has been published and the present one has signed a while`(
     _ activeAge: Int64, _ standbyAge: Int64, _ expected: String
   ) throws {
@@ -105,11 +109,13 @@ extension SigningKeyPlan {
     #expect(plan.role("b") == .standby)
   }
 
-  @Test(arguments: [
-    // Lifetime, end of cookies, when it may go: the notice, thrice the leeway (a signer ahead, the verifier's
-    // own, a verifier behind) and the token.
-    (3600, nil, 3600 + 182), (86_400, nil, 86_400 + 182), (3600, 500_000, 500_000 + 120), (3600, 10, 3600 + 182),
-  ] as [(Int64, Int64?, Int64)])
+  @Test(
+    arguments: [
+      // Lifetime, end of cookies, when it may go: the notice, thrice the leeway (a signer ahead, the verifier's
+      // own, a verifier behind) and the token.
+      (3600, nil, 3600 + 182), (86_400, nil, 86_400 + 182), (3600, 500_000, 500_000 + 120),
+      (3600, 10, 3600 + 182),
+    ] as [(Int64, Int64?, Int64)])
   func `S02 a retired key stays until the last token that it signed has expired everywhere`(
     _ lifetime: Int64, _ cookies: Int64?, _ end: Int64
   ) throws {
@@ -189,7 +195,9 @@ extension SigningKeyPlan {
     #expect(plan?.role(id) == nil)
   }
 
-  @Test func `the last key that is revoked has a new one follow it, and one that is not there nothing`() throws {
+  @Test func `the last key that is revoked has a new one follow it, and one that is not there nothing`()
+    throws
+  {
     let keys = try book(plannedKey("a", .active))
     let plan = SigningKeyPlan.revocation(of: KeyID(unchecked: "a"), in: keys, rules: keyRules(), now: start)
     #expect(plan?.summary == "-a active standby")

@@ -47,7 +47,7 @@ private struct Walk {
   }
 
   private mutating func step() throws {
-    time += Int64.random(in: 1...3600, using: &random)
+    time += Int64.random(in: 1...7200, using: &random)
     for index in nodes.indices where Int.random(in: 0..<20, using: &random) == 0 {
       // Half the leeway either way: any two differ by the leeway at most.
       nodes[index].skew = Int64.random(in: -30...30, using: &random)
@@ -156,7 +156,7 @@ private struct Walk {
 
 @Suite(.timeLimit(.minutes(5)))
 struct SigningKeyWalkTests {
-  @Test(arguments: [1, 2, 3, 4] as [UInt64])
+  @Test(arguments: [1, 2] as [UInt64])
   func `three nodes with wrong clocks keep every promise for a thousand days`(_ seed: UInt64) throws {
     var walk = Walk(seed: seed)
     try walk.run()

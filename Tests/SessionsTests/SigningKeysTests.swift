@@ -62,7 +62,8 @@ struct SigningKeysTests {
     let two = try record(try PrivateKey.generate(.es256), role: .standby)
     let moved = SigningKeyRecord(
       id: one.id, algorithm: one.algorithm, role: .active, createdAt: now, activeSince: nil, retiredAt: nil,
-      isToRetire: false, longestLifetime: 3600, cookiesUntil: nil, sealed: two.sealed, masterKey: one.masterKey, certificate: "")
+      isToRetire: false, longestLifetime: 3600, cookiesUntil: nil, sealed: two.sealed,
+      masterKey: one.masterKey, certificate: "")
     let master = try ring(1)
     #expect(throws: SigningKeyError.sealedByAnotherKey(one.id)) {
       try SigningKeys(opening: SigningKeyBook(version: 1, keys: [moved]), with: master, known: nil)
@@ -117,7 +118,8 @@ struct SigningKeysTests {
     #expect(again.version == 2)
   }
 
-  @Test func `every key is put under the first master key once, by who has all that are in use`() async throws {
+  @Test func `every key is put under the first master key once, by who has all that are in use`() async throws
+  {
     let storage = MemoryStorage()
     let first = try await load(storage, master: ring(1))
     let rules = keyRules()

@@ -29,7 +29,8 @@ struct SQLiteInspectionTests {
     await storage.stop()
   }
 
-  @Test func `what is opened for a change takes writes beside its writer, and is not migrated`() async throws {
+  @Test func `what is opened for a change takes writes beside its writer, and is not migrated`() async throws
+  {
     #expect(throws: SQLiteOpenError.self) { try SQLiteStorage(path: folder.database, opening: .change) }
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
     let storage = try SQLiteStorage(path: folder.database)
