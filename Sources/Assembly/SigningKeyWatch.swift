@@ -38,10 +38,11 @@ final class SigningKeyWatch: Sendable {
   ///
   /// - Parameter atStart: What was changed before there was a watch.
   func run(atStart changes: [SigningKeyChange]) async {
-    var changes = changes
+    var made = changes
     while (try? await Task.sleep(for: .seconds(1))) != nil {
-      report(changes)
-      changes = await look()
+      made += await look()
+      report(made)
+      made = []
     }
   }
 

@@ -16,7 +16,9 @@ private let commands: [Command] = [
     summary: "judge or show the settings", run: { arguments throws(CommandFault) in try config(arguments) }),
   Command(
     name: "keys",
-    usage: "keys list|rotate [--now] [--force]|revoke [--] KID|rewrap [--config FILE] [--json]",
+    usage: "keys list|rewrap [--config FILE] [--json]\n"
+      + "       bramley keys rotate [--now|--force] [--config FILE] [--json]\n"
+      + "       bramley keys revoke [--config FILE] [--json] [--] KID",
     summary: "show, rotate or withdraw the signing keys, or seal them with the first master key",
     run: { arguments throws(CommandFault) in try await keys(arguments) }),
   Command(

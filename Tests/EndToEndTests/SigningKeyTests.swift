@@ -200,6 +200,61 @@ struct SigningKeyCommandTests {
     }
   }
 
+  @Test func `S02 the key of a session cookie is published as long as the cookie lives`() async throws {
+    try await withStage { stage in
+      let admin = "administrator-of-cookies"
+      let service = try await stage.start(settings.merging(["BRAMLEY_ADMIN_TOKEN": admin]) { $1 })
+      let token = try await service.signIn(Mint.credential()).idToken
+      let answer = try await service.post(
+        "/identitytoolkit.googleapis.com/v1/projects/bramley:createSessionCookie",
+        [("idToken", quoted(token)), ("validDuration", "\"1209600\"")], bearer: admin)
+      let cookie = try #require(try answer.json.text("sessionCookie"), "\(answer)")
+      #expect(try await stage.command("keys", "rotate", "--force").status == 0)
+      try await service.uses(try await stage.key("active"))
+      let end = try #require(try await service.read(cookie).claims.integer("exp"))
+      let retired = try #require(try await stage.keys("retired").first)
+      #expect(try retired.text("kid") == keyID(of: cookie))
+      let until = try #require(retired.integer("publishedUntil"))
+      // Whole days, and the leeway of whoever verifies it.
+      #expect((end + 60...end + 86_400 + 300).contains(until))
+    }
+  }
+
+  @Test func `while the keys cannot be read the present ones serve, and the log says so once`() async throws {
+    try await withStage { stage in
+      let service = try await stage.start(settings)
+      let before = try await service.publishedKeys()
+      try await stage.sql("ALTER TABLE signing_keys RENAME TO hidden")
+      try await service.logs { $0.contains(#""event":"signing_keys_unavailable""#) }
+      #expect(try await service.publishedKeys() == before)
+      let token = try await service.signIn(Mint.credential()).idToken
+      try await stage.sql("ALTER TABLE hidden RENAME TO signing_keys")
+      try await service.logs { $0.contains(#""event":"signing_keys_available""#) }
+      _ = try await service.read(token)
+      #expect(service.process.outputLines.count { $0.contains("signing_keys_unavailable") } == 1)
+      let next = try await stage.key("standby")
+      #expect(try await stage.command("keys", "rotate", "--force").status == 0)
+      try await service.uses(next)
+    }
+  }
+
+  @Test func `what happens to keys is counted`() async throws {
+    try await withStage { stage in
+      let service = try await stage.start(settings)
+      try await service.logs { $0.contains(#""event":"signing_key_made""#) }
+      try #require(try await stage.command("keys", "rotate", "--force").status == 0)
+      try await service.uses(try await stage.key("active"))
+      let text = String(decoding: try await service.get("/metrics").body, as: UTF8.self)
+      for sample in [
+        #"bramley_signing_keys{role="active"} 1"#, #"bramley_signing_keys{role="standby"} 1"#,
+        #"bramley_signing_keys{role="retired"} 1"#, #"bramley_signing_key_changes_total{change="made"} 2"#,
+        #"bramley_signing_key_changes_total{change="withdrawn"} 0"#,
+      ] {
+        #expect(text.contains(sample + "\n"), "\(sample)")
+      }
+    }
+  }
+
   @Test(arguments: [
     ["keys", "rotate", "x"], ["keys", "revoke"], ["keys", "revoke", "a", "b"], ["keys", "rewrap", "x"],
     ["keys", "list", "--force"], ["keys", "rotate", "--later"],
