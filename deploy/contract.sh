@@ -16,7 +16,8 @@ start apple "$programs/bramley-mock-apple" serve --listen 127.0.0.1:0
 apple="http://$address"
 start bramley env BRAMLEY_LISTEN=127.0.0.1:0 "BRAMLEY_DATABASE_URL=sqlite:$folder/contract.db" \
   BRAMLEY_APPLE_CLIENT_IDS=com.example.contract "BRAMLEY_APPLE_BASE_URL=$apple" BRAMLEY_RATE_SIGNIN=off \
-  BRAMLEY_RATE_REFRESH=off BRAMLEY_RATE_SIGNUP=off "$programs/bramley" serve
+  BRAMLEY_RATE_REFRESH=off BRAMLEY_RATE_SIGNUP=off BRAMLEY_DEV_MODE=true BRAMLEY_ANONYMOUS=true \
+  "$programs/bramley" serve
 bramley="http://$address"
 
 # A sign-in and a refresh, so that no series of the metrics is empty.

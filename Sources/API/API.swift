@@ -61,8 +61,8 @@ package struct Endpoints: Sendable {
     let firebase = firebaseRoutes(signIn, refresh, wellKnown, bearers)
     return (
       [
-
-        app("POST", "/v1/signInWithIdp", .signIn) { call throws(Failure) in try await signIn.respond(to: call)
+        app("POST", "/v1/signInWithIdp", .signIn) { call throws(Failure) in
+          try await signIn.respond(to: call)
         },
         app("POST", "/v1/token", .token) { call throws(Failure) in try await refresh.respond(to: call) },
         app("POST", "/v1/nonces", .nonces) { call in nonces.respond(to: call) },

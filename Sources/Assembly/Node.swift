@@ -166,11 +166,15 @@ private final class RouterSlot: Sendable {
 private func listen(
   at address: Settings.Listen, _ settings: Settings, tls: Settings.TLSFiles?, _ slot: RouterSlot
 ) throws(StartFault) -> HTTPListener {
-  let configuration = ListenerConfiguration(
+  var configuration = ListenerConfiguration(
     host: address.host, port: address.port, threads: settings.threads, connectionLimit: 20_000,
     bodyLimit: Limits.bodyBytes, bodyMemoryLimit: 64 << 20, connectionMemoryLimit: 16 * 1024, idleSeconds: 30,
     headSeconds: 10, deadline: .seconds(15), maxRequestsInFlight: 4096,
     tls: tls.map { TLSIdentity(certificate: $0.certificate, privateKey: $0.privateKey.reveal()) })
+  // A batch of accounts is larger than anything that an app sends.
+  for path in ["/accounts:batchCreate", "/accounts:batchDelete", "/uploadAccount"] {
+    configuration.bodyLimits[path] = Limits.batchBodyBytes
+  }
   do {
     return try HTTPListener(
       configuration,

@@ -13,6 +13,8 @@ package enum Limits {
   package static let tokenBytes = 8 * 1024
   /// Bytes of a request body.
   package static let bodyBytes = 64 * 1024
+  /// Bytes of a request body that names many accounts.
+  package static let batchBodyBytes = 2 * 1024 * 1024
   /// Bytes of a raw nonce.
   package static let nonceBytes = 512
   /// Bytes of an e-mail address that is kept.

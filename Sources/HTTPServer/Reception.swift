@@ -69,7 +69,7 @@ extension Reception {
     let request = Request(
       method: read.method, path: read.path, query: read.query, headers: read.headers, peer: peer,
       arrived: .now)
-    let limit = core.configuration.bodyLimit
+    let limit = core.configuration.bodyLimit(for: read.path)
     switch read.framing {
     case .none:
       // Not answered yet, though it is complete: the library closes a connection that is answered in this call.

@@ -58,8 +58,7 @@ struct Bench {
         url: "https://appleid.apple.com/auth/keys", policy: .standard, fetcher: fetcher, clock: clock.steady,
         report: { _ in }),
       issuer: issuer, storage: storage, projectID: "bramley", publicURL: "https://auth.example.com",
-      linking: .off, allowsAnonymous: false, isDevMode: false, entropy: .system, clock: clock.wall,
-      log: log,
+      linking: .off, allowsAnonymous: false, isDevMode: false, entropy: .system, clock: clock.wall, log: log,
       metrics: metrics,
       readiness: {
         readiness ?? Readiness(database: true, signingKey: true, appleKeys: true, isShuttingDown: false)
@@ -76,8 +75,9 @@ struct Bench {
       trustedProxies: proxies.compactMap { Network($0) })
     let counts = APIMetrics(metrics)
     let tables = endpoints.tables(counts)
+    // A test's own come first, and so in the place of the real ones.
     router = Router(
-      routes: tables.open + tables.operators + routes, projectID: "bramley", policies: PolicyHolder(policy),
+      routes: routes + tables.open + tables.operators, projectID: "bramley", policies: PolicyHolder(policy),
       metrics: counts, entropy: .system, log: log)
   }
 

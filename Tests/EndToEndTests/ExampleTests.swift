@@ -4,44 +4,64 @@ import Testing
 /// The document's examples against the real program; the client itself holds every answer against the document.
 @Suite(.timeLimit(.minutes(2)))
 struct ExampleTests {
+  /// So that every route is there, and everybody is let in to it.
+  private static let settings = ["BRAMLEY_DEV_MODE": "true", "BRAMLEY_ANONYMOUS": "true"]
+
   @Test func `every example of a request gets an answer that is described`() async throws {
     let document = try APIDocument.shared.get()
-    try await withService { service in
+    // Well-formed in everything, so that it is judged by what it says: made-up tokens, and accounts that are not there.
+    let reasons: Set = [
+      "header_not_allowed", "audience_not_allowed", "refresh_token_unknown", "invalid_refresh_token",
+      "session_token_invalid", "invalid_pending_token", "custom_tokens_not_enabled", "user_not_found",
+    ]
+    try await withService(Self.settings) { service in
       var sent = 0
       for operation in document.operations {
         for (type, content) in operation.node["requestBody"]?["content"]?.members ?? [:] {
           for (name, example) in content["examples"]?.members ?? [:] {
             let value = try #require(example["value"], "\(operation.name) \(name)")
             let body = type == "application/json" ? value.json : form(value)
-            let answer = try await service.send(.post(operation.path, Array(body.utf8), type: type))
+            let answer = try await service.send(
+              .post(path(of: operation), Array(body.utf8), type: type, headers: headers(of: operation)))
             #expect(operation.statuses.contains(answer.status), "\(operation.name) \(name) \(answer)")
-            // Well-formed in everything, so that it is judged by what it says.
             #expect(
-              [
-                "header_not_allowed", "audience_not_allowed", "refresh_token_unknown",
-                "invalid_refresh_token",
-              ]
-              .contains(answer.reason), "\(operation.name) \(name) \(answer)")
+              answer.status == 200 || reasons.contains(answer.reason ?? ""),
+              "\(operation.name) \(name) \(answer)")
             sent += 1
           }
         }
       }
-      #expect(sent >= 4)
+      #expect(sent >= 40)
     }
   }
 
   @Test func `every operation without a body is answered as described`() async throws {
     let document = try APIDocument.shared.get()
-    try await withService { service in
+    try await withService(Self.settings) { service in
       _ = try await service.signIn(Mint.credential())
       for operation in document.operations where operation.node["requestBody"] == nil {
-        let request = HTTPRequest(method: operation.method, path: operation.path)
-        #expect(try await service.send(request).status == 200, "\(operation.name)")
+        // An operation that is there to be refused describes no 200.
+        let status = operation.statuses.contains(200) ? 200 : 400
+        let request = HTTPRequest(
+          method: operation.method, path: path(of: operation), headers: headers(of: operation))
+        #expect(try await service.send(request).status == status, "\(operation.name)")
         guard operation.method == "GET" else { continue }
-        let head = HTTPRequest(method: "HEAD", path: operation.path)
-        #expect(try await service.send(head).status == 200, "\(operation.name)")
+        var head = request
+        head.method = "HEAD"
+        #expect(try await service.send(head).status == status, "\(operation.name)")
       }
     }
+  }
+
+  private func path(of operation: APIDocument.Operation) -> String {
+    operation.path.replacing("{project}", with: "bramley").replacing("{tenant}", with: "t")
+      .replacing("{operation}", with: "accounts:lookup")
+  }
+
+  /// The bearer of development mode, where the operation wants an administrator's.
+  private func headers(of operation: APIDocument.Operation) -> [(name: String, value: String)] {
+    let isAdministrators = operation.node["security"] == .list([.map(["administrator": .list([])])])
+    return isAdministrators ? [("Authorization", "Bearer owner")] : []
   }
 
   @Test func `the document that is served is the file, byte for byte`() async throws {

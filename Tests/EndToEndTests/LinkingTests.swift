@@ -91,8 +91,9 @@ struct LinkingTests {
     try await withStage { stage in
       let service = try await stage.start()
       let account = try await service.signIn(Mint.credential())
-      // As an anonymous account is, of which nothing else makes one yet.
+      // As an anonymous account is.
       try await stage.sql("DELETE FROM identities")
+      try await stage.sql("UPDATE accounts SET is_anonymous = 1")
       let subject = Mint.subject()
       let linked = try await service.signIn(Mint.credential { $0.subject = subject }, bearer: account.idToken)
       #expect(linked.localID == account.localID)

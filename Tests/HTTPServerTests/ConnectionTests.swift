@@ -110,6 +110,24 @@ import Testing
     #expect(answer.headers["connection"] == "close")
   }
 
+  @Test func `a path may take longer bodies than others, by its end`() async throws {
+    let configuration = ListenerConfiguration.test { $0.bodyLimits = ["/batch": 5000] }
+    try await withListener(configuration) { listener in
+      let port = listener.port
+      let statuses = try await onThread {
+        try ["/a/batch", "/a/batch/", "/a"].map { path in
+          let client = try RawConnection(port)
+          client.post(path, String(repeating: "b", count: 4000))
+          return try client.readAnswer().status
+        }
+      }
+      #expect(statuses == [200, 413, 413])
+    }
+    await #expect(throws: HTTPListenerError.self) {
+      try await withListener(.test { $0.bodyLimits = ["/a": 1 << 40] }) { _ in }
+    }
+  }
+
   @Test func `a body that is expected is asked for`() async throws {
     let text = try await withListener { listener in
       let port = listener.port

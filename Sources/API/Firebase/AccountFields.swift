@@ -12,7 +12,18 @@ extension FirebaseBody {
 
   /// Refuses what this server has no use for: a password that is taken and dropped would be a lie.
   func refuse(_ names: [String], as reason: FailureReason) throws(Failure) {
-    for name in names where has(name) { throw Failure(reason, field: name) }
+    for name in names where isSet(name) { throw Failure(reason, field: name) }
+  }
+
+  /// Whether a field holds something; empty text is a field that is missing.
+  private func isSet(_ name: String) -> Bool {
+    guard has(name) else { return false }
+    do throws(Failure) {
+      return try text(name) != nil
+    } catch {
+      // Of another type, or in both spellings: there is something.
+      return true
+    }
   }
 
   func localID() throws(Failure) -> AccountID? {

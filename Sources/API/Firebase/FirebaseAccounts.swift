@@ -40,7 +40,7 @@ struct FirebaseAccounts: Sendable {
     var change = AccountChange()
     change.displayName = try body.displayName()
     change.photoURL = try body.photoURL()
-    change.removedProviders = try body.texts("deleteProvider")
+    change.removedProviders = try body.texts("deleteProvider").map(asciiLowercase)
     for attribute in try body.enumerations("deleteAttribute", of: DeletableAttribute.self) {
       switch attribute {
       case .displayName: change.displayName = .clear

@@ -13,18 +13,21 @@ struct FirebaseAdministration: Sendable {
 
   /// `accounts:lookup`: by ids, addresses and identities, together.
   func lookup(_ body: FirebaseBody) async throws(Failure) -> Response {
-    var keys: [AccountKey] = []
+    let (ids, emails) = (try body.texts("localId"), try body.texts("email"))
+    let users = try body.objects("federatedUserId")
+    // There are no telephone numbers here, so nobody has one; and no address but the one that an account has.
+    let others = try body.texts("phoneNumber").count + body.texts("initialEmail").count
+    guard ids.count + emails.count + users.count + others <= Limits.lookupBatch else {
+      throw Failure(.localIDListExceedsLimit)
+    }
     // A key that no account can have finds none.
-    for id in try body.texts("localId") { if let id = AccountID(id) { keys.append(.id(id)) } }
-    for email in try body.texts("email") { if let email = EmailAddress(email) { keys.append(.email(email)) } }
-    for user in try body.objects("federatedUserId") {
+    var keys = ids.compactMap { AccountID($0) }.map(AccountKey.id)
+    keys += emails.compactMap { EmailAddress($0) }.map(AccountKey.email)
+    for user in users {
       guard let provider = try user.text("providerId"), let raw = try user.text("rawId") else { continue }
       guard let subject = Subject(raw) else { continue }
       keys.append(.identity(ProviderIdentity(provider: asciiLowercase(provider), subject: subject)))
     }
-    // There are no telephone numbers here, so nobody has one; and no address but the one that an account has.
-    let count = try body.texts("phoneNumber").count + body.texts("initialEmail").count + keys.count
-    guard count <= Limits.lookupBatch else { throw Failure(.localIDListExceedsLimit) }
     let wanted = keys
     return .users(try await stored { () throws(StorageError) in try await storage.find(wanted) })
   }
@@ -104,7 +107,7 @@ struct FirebaseAdministration: Sendable {
       profile: Profile(
         email: email, isEmailVerified: isVerified && email != nil, isPrivateEmail: false, realUserStatus: nil),
       emailOrigin: email == nil ? .provider : origin, name: nil,
-      validSince: try body.integer("validSince").map { UnixTime($0) },
+      validSince: try body.validSince().map { min($0, now) },
       identities: try body.identities("providerUserInfo"))
     if case .set(let name) = try body.displayName() { account.chosenName = name }
     if case .set(let url) = try body.photoURL() { account.photoURL = url }
@@ -131,7 +134,7 @@ struct FirebaseAdministration: Sendable {
     if let email = try body.email() { change.email = .set(email) }
     change.isEmailVerified = try body.flag("emailVerified")
     change.isDisabled = try body.flag("disableUser")
-    change.validSince = try body.integer("validSince").map { UnixTime($0) }
+    change.validSince = try body.validSince()
     change.removedProviders = try body.texts("deleteProvider").map(asciiLowercase)
     if let linked = try body.object("linkProviderUserInfo")?.linkedIdentity() {
       change.addedIdentities = [linked]
@@ -217,5 +220,12 @@ extension FirebaseBody {
     guard let milliseconds = try integer(name) else { return nil }
     guard (0..<(1 << 50)).contains(milliseconds) else { throw Failure(.fieldInvalid, field: name) }
     return UnixTime(milliseconds / 1000)
+  }
+
+  /// The moment before which tokens count as revoked, in seconds.
+  fileprivate func validSince() throws(Failure) -> UnixTime? {
+    guard let seconds = try integer("validSince") else { return nil }
+    guard seconds >= 0 else { throw Failure(.fieldInvalid, field: "validSince") }
+    return UnixTime(seconds)
   }
 }

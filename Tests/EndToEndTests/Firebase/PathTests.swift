@@ -30,8 +30,6 @@ struct PathTests {
       #expect(try await under("IdentityToolkit.googleapis.com:443", "/v1/accounts:lookup") == 200)
       #expect(
         try await under("www.googleapis.com", "/identitytoolkit/v3/relyingparty/getAccountInfo") == 200)
-      // Another of Google's hosts has no such operation.
-      #expect(try await under("securetoken.googleapis.com", "/v1/accounts:lookup") == 404)
       for path in [
         "/www.googleapis.com/v1/accounts:lookup", "/securetoken.googleapis.com/v1/accounts:lookup",
         "/identitytoolkit.googleapis.com/identitytoolkit/v3/relyingparty/getAccountInfo",
@@ -44,8 +42,19 @@ struct PathTests {
     }
   }
 
-  @Test
-  func `row 9 trap 5 the token endpoint takes every spelling and answers with text and a refresh token`()
+  @Test func `under another of Google's hosts an operation is not there`() async throws {
+    try await withService { service in
+      // The document names each operation's host in words only.
+      SeenAnswers.ignore(service.port)
+      var request = HTTPRequest.post("/v1/accounts:lookup", json: "{}")
+      request.host = "securetoken.googleapis.com"
+      try expect(await service.send(request), is: .argument("not_found", 404))
+      request.host = "example.com"
+      try expect(await service.send(request), is: Refusal(400, "MISSING_ID_TOKEN"))
+    }
+  }
+
+  @Test func `row 9 trap 5 the token endpoint takes every spelling and answers with text and a refresh token`()
     async throws
   {
     try await withService { service in
