@@ -33,7 +33,7 @@ package struct SigningKeyChange: Sendable, Equatable {
   package let algorithm: String
 }
 
-/// What has to become of the signing keys at one moment: decided here, done by ``changeSigningKeys(in:known:ring:rules:now:entropy:by:)``.
+/// What has to become of the signing keys at one moment: decided here, done by `changeSigningKeys`.
 ///
 /// Whatever is decided, one key signs and a standby of the wanted algorithm is published, those included that are
 /// still to be made. A standby of another algorithm is left alone: a node with other settings wants it.
