@@ -40,8 +40,8 @@ struct MasterKeyNeeds: Sendable, Equatable {
   }
 }
 
-/// Tells of live sessions that no master key of this node serves. Counting takes its time with many of them, so it
-/// is done over a connection of its own, beside the service.
+/// Tells of live sessions that no master key of this node serves. Counting takes its time with many of them,
+/// so it is done over a connection of its own, beside the service.
 func warnOfLostSessions(_ settings: Settings, _ ring: MasterKeyRing, to log: Log) async {
   guard let storage = try? inspectDatabase(settings) else { return }
   if let counts = try? await storage.sessionCounts() {

@@ -6,8 +6,8 @@ internal import Telemetry
 
 /// Keeps a node's signing keys those of the database, and does there what is due.
 ///
-/// A look every second: with a change by another node or a command a node is at most two seconds behind, so a key is
-/// known everywhere long before it signs.
+/// A look every second: with a change by another node or a command a node is at most two seconds behind, so a
+/// key is known everywhere long before it signs.
 final class SigningKeyWatch: Sendable {
   private let issuer: SessionIssuer
   private let storage: any Storage
@@ -46,8 +46,8 @@ final class SigningKeyWatch: Sendable {
     }
   }
 
-  /// Takes over what is in the database, and changes there what is due. What cannot be read leaves the present keys
-  /// as they are; what cannot be written is due again at the next look.
+  /// Takes over what is in the database, and changes there what is due. What cannot be read leaves the
+  /// present keys as they are; what cannot be written is due again at the next look.
   ///
   /// - Returns: What this node changed.
   private func look() async -> [SigningKeyChange] {

@@ -9,8 +9,8 @@ package struct ChangedSigningKeys: Sendable {
   package let changes: [SigningKeyChange]
 }
 
-/// Does what is due: the very first key, which signs at once, the next one, a standby of the algorithm that is set,
-/// so that verifiers have it long before it signs, and the end of keys that nobody needs any more.
+/// Does what is due: the very first key, which signs at once, the next one, a standby of the algorithm that
+/// is set, so that verifiers have it long before it signs, and the end of keys that nobody needs any more.
 ///
 /// - Parameter known: Keys that are open already.
 package func settleSigningKeys(

@@ -35,8 +35,8 @@ package struct SigningKeyChange: Sendable, Equatable {
 
 /// What has to become of the signing keys at one moment: decided here, done by `changeSigningKeys`.
 ///
-/// Whatever is decided, one key signs and a standby of the wanted algorithm is published, those included that are
-/// still to be made. A standby of another algorithm is left alone: a node with other settings wants it.
+/// Whatever is decided, one key signs and a standby of the wanted algorithm is published, those included that
+/// are still to be made. A standby of another algorithm is left alone: a node with other settings wants it.
 package struct SigningKeyPlan: Sendable, Equatable {
   /// The keys that stay, as they have to be.
   package private(set) var keys: [SigningKeyRecord]

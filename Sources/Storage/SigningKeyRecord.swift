@@ -54,14 +54,15 @@ package struct SigningKeyRecord: Sendable, Equatable {
 }
 
 extension SigningKeyRecord {
-  /// When a standby may sign: by then every verifier has had it for the whole lead, also if the clock of whoever
-  /// looks is ahead of the one that wrote `createdAt`.
+  /// When a standby may sign: by then every verifier has had it for the whole lead, also if the clock of
+  /// whoever looks is ahead of the one that wrote `createdAt`.
   package func readyAt(leeway: Int64) -> UnixTime { createdAt + (Limits.signingKeyLead + leeway) }
 
-  /// When a retired key may go: no verifier takes a token that it signed any more; nil while it is not retired.
+  /// When a retired key may go: no verifier takes a token that it signed any more; nil while it is not
+  /// retired.
   ///
-  /// Other nodes sign with it until they notice, by clocks that may be ahead by the leeway; a verifier adds the
-  /// leeway to `exp`, and its clock may be behind by as much.
+  /// Other nodes sign with it until they notice, by clocks that may be ahead by the leeway; a verifier adds
+  /// the leeway to `exp`, and its clock may be behind by as much.
   package func publishedUntil(leeway: Int64) -> UnixTime? {
     guard role == .retired, let retiredAt else { return nil }
     let tokens = retiredAt + (Limits.signingKeyNotice + leeway + longestLifetime)

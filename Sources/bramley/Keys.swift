@@ -38,6 +38,11 @@ private func rotateKeys(_ arguments: Arguments) async throws(CommandFault) -> In
       complain(
         "verifiers may not have the next key yet" + (time.map { " before \($0.seconds)" } ?? "")
           + ": --force changes to it all the same, and what it signs may be refused for a while")
+      guard arguments.has("json") else { return ExitStatus.refused }
+      var out = JSONWriter()
+      out.member("outcome", "too_early")
+      if let time { out.member("at", time.seconds) }
+      printJSON(out)
       return ExitStatus.refused
     }
     return ExitStatus.done

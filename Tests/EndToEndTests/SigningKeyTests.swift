@@ -86,6 +86,10 @@ struct SigningKeyCommandTests {
       let refused = try await stage.command("keys", "rotate", "--now")
       #expect(refused.status == 1)
       #expect(refused.errors.contains("--force"))
+      let told = try await stage.command("keys", "rotate", "--now", "--json")
+      #expect(told.status == 1)
+      #expect(try told.json.text("outcome") == "too_early")
+      #expect(try await told.json.integer("at") == stage.keys("standby").first?.integer("readyAt"))
       #expect(try await stage.keys("active").first?.flag("rotationRequested") == nil)
       for _ in 0..<2 {
         let waiting = try await stage.command("keys", "rotate", "--json")

@@ -42,6 +42,10 @@ extension SigningKeyPlan {
 }
 
 @Suite struct SigningKeyPlanTests {
+  @Test func `S02 a key waits longer than anybody keeps a key set, and than nodes take to notice`() {
+    #expect(Limits.keySetMaxAge + Limits.signingKeyNotice <= Limits.signingKeyLead)
+  }
+
   @Test func `without keys the first signs at once, and a standby is published`() {
     let plan = SigningKeyPlan.due(
       in: SigningKeyBook(version: 0, keys: []), rules: keyRules(), now: start)
@@ -111,8 +115,8 @@ extension SigningKeyPlan {
 
   @Test(
     arguments: [
-      // Lifetime, end of cookies, when it may go: the notice, thrice the leeway (a signer ahead, the verifier's
-      // own, a verifier behind) and the token.
+      // Lifetime, end of cookies, when it may go: the notice, thrice the leeway (a signer ahead, the
+      // verifier's own, a verifier behind) and the token.
       (3600, nil, 3600 + 182), (86_400, nil, 86_400 + 182), (3600, 500_000, 500_000 + 120),
       (3600, 10, 3600 + 182),
     ] as [(Int64, Int64?, Int64)])
