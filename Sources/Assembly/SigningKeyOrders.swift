@@ -24,26 +24,17 @@ package enum RotationOutcome: Sendable, Equatable {
   case tooEarly(until: UnixTime?)
 }
 
-/// How much of a hurry an operator is in.
-package enum RotationUrgency: Sendable, Equatable {
-  case whenReady, now, forced
-}
-
 /// Has the next key sign.
 package func rotateSigningKeys(
   _ settings: Settings, in storage: any Storage, _ urgency: RotationUrgency
 ) async throws(StartFault) -> RotationOutcome {
   let order = try await SigningKeyOrder(settings, storage)
-  let wanted: SigningKeyPlan.Urgency =
-    switch urgency {
-    case .whenReady: .whenReady
-    case .now: .now
-    case .forced: .forced
-    }
   var (before, isRefused) = (KeyID?.none, false)
   let book = try await order.change { book in
+    // After a conflict: another was faster with it, and twice was not asked for.
+    if let before, before != book.activeKey { return nil }
     before = book.activeKey
-    let plan = SigningKeyPlan.rotation(of: book, wanted, rules: order.rules, now: order.now)
+    let plan = SigningKeyPlan.rotation(of: book, urgency, rules: order.rules, now: order.now)
     isRefused = plan == nil
     return plan
   }

@@ -101,19 +101,9 @@ extension SigningKeyPlan {
 
 // What an operator asks for.
 extension SigningKeyPlan {
-  /// How much of a hurry a rotation is in.
-  package enum Urgency: Sendable, Equatable {
-    /// As soon as the next key may sign.
-    case whenReady
-    /// Now or not at all.
-    case now
-    /// Now, also with a key that verifiers may not have yet.
-    case forced
-  }
-
   /// A rotation that somebody asked for; nil when the next key may not sign yet and nobody wants to wait.
   package static func rotation(
-    of book: SigningKeyBook, _ urgency: Urgency, rules: SigningKeyRules, now: UnixTime
+    of book: SigningKeyBook, _ urgency: RotationUrgency, rules: SigningKeyRules, now: UnixTime
   ) -> SigningKeyPlan? {
     var plan = SigningKeyPlan(book, rules, now)
     if let next = plan.next, urgency == .forced || plan.isReady(next) {

@@ -10,6 +10,16 @@ package enum SigningKeyRole: String, Sendable {
   case retired
 }
 
+/// How much of a hurry it is in when somebody asks for the next key to sign.
+package enum RotationUrgency: Sendable, Equatable {
+  /// As soon as the next key may sign.
+  case whenReady
+  /// Now or not at all.
+  case now
+  /// Now, also with a key that verifiers may not have yet.
+  case forced
+}
+
 /// A signing key as it is stored: the private part only under seal.
 package struct SigningKeyRecord: Sendable, Equatable {
   package let id: KeyID

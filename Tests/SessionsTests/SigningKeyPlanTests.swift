@@ -155,7 +155,7 @@ extension SigningKeyPlan {
   }
 
   @Test func `a rotation is done at once when the next key may sign`() throws {
-    for urgency in [SigningKeyPlan.Urgency.whenReady, .now, .forced] {
+    for urgency in [RotationUrgency.whenReady, .now, .forced] {
       let plan = try SigningKeyPlan.rotation(
         of: pair(), urgency, rules: keyRules(), now: start + (lead + 60))
       #expect(plan?.summary == "+b standby")
