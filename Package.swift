@@ -75,6 +75,7 @@ let package = Package(
       "SQLiteStorage", ["CSQLite", "Domain", "Storage", "Threads"],
       resources: [
         .embedInCode("Migrations/V0001_initial.sql"), .embedInCode("Migrations/V0002_accounts.sql"),
+        .embedInCode("Migrations/V0003_signing_keys.sql"),
         .embedInCode("Migrations/V0004_revocations_audit.sql"),
       ]),
 

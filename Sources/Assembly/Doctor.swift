@@ -113,19 +113,21 @@ private func examineKeys(_ contents: Contents?, _ settings: Settings) -> [Findin
     ]
   }
   findings.append(examine(contents.book, with: ring))
-  for (id, count) in contents.liveSessions where ring[id] == nil {
+  let needs = MasterKeyNeeds(of: contents.book, liveSessions: contents.liveSessions)
+  for (id, count) in needs.lostSessions(with: ring) {
     findings.append(
       Finding(
         subject: "master key", verdict: .failed,
         detail:
           "\(count) live sessions were made with master key \(id), which is not set: they will be lost"))
   }
+  findings += needs.findings(with: ring)
   return findings
 }
 
 private func examine(_ book: SigningKeyBook, with ring: MasterKeyRing) -> Finding {
   do {
-    let keys = try SigningKeys(opening: book, with: ring)
+    let keys = try SigningKeys(opening: book, with: ring, known: nil)
     let hasStandby = keys.published.contains { $0.role == .standby }
     return Finding(
       subject: "signing keys", verdict: hasStandby ? .ok : .warning,

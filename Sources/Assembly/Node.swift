@@ -20,8 +20,7 @@ package final class Node: Sendable {
   private let listeners: [HTTPListener]
   private let storage: SQLiteStorage
   private let fetcher: CurlFetcher
-  private let maintenance: Task<Void, Never>
-  private let history: Task<Void, Never>
+  private let maintenance: [Task<Void, Never>]
   private let watch: SessionWatch
   private let isStopping: Flag
   private let reloading: Reloading
@@ -33,7 +32,7 @@ package final class Node: Sendable {
     let metrics = NodeMetrics()
     let storage = try openDatabase(settings, observe: { metrics.observe(commitOf: $0, $1) })
     let ring = try await openMasterKeys(settings, for: storage, entropy: entropy)
-    let keys = try await openSigningKeys(settings, storage, ring, clock, entropy)
+    let settled = try await openSigningKeys(settings, storage, ring, clock, entropy)
     let fetcher = try makeFetcher()
     let directory = KeyDirectory(
       url: settings.appleBaseURL + "/auth/keys", policy: .standard, fetcher: fetcher, clock: .system,
@@ -55,7 +54,7 @@ package final class Node: Sendable {
       rules: tokenRules(settings, issuer: settings.issuer ?? publicURL),
       recentLoginWindow: settings.recentLoginWindow, linking: settings.accountLinking,
       openingRules: SessionOpeningRules(maximum: settings.sessionMaximum), watch: watch, storage: storage,
-      ring: ring, keys: keys, clock: clock, entropy: entropy)
+      ring: ring, keys: settled.keys, clock: clock, entropy: entropy)
     metrics.watch(
       storage: storage, directory: directory, issuer: issuer, listener: listener, clock: clock, log: log)
     let probe = ReadinessProbe(storage: storage)
@@ -85,9 +84,16 @@ package final class Node: Sendable {
     let historian = Historian(
       watch: watch, storage: storage, chain: AuditChain(storage: storage, ring: ring), clock: clock,
       holder: hexText(entropy.bytes(16)), retention: settings.auditRetention, log: log)
-    history = Task { await historian.work() }
+    let keyWatch = SigningKeyWatch(
+      issuer: issuer, storage: storage, ring: ring, rules: SigningKeyRules(settings), clock: clock,
+      entropy: entropy, metrics: metrics, log: log)
+    maintenance = [
+      Task { await maintain(directory, sweeper) },
+      Task { await historian.work() },
+      Task { await keyWatch.run(atStart: settled.changes) },
+      Task { await warnOfLostSessions(settings, ring, to: log) },
+    ]
     self.watch = watch
-    maintenance = Task { await maintain(directory, sweeper) }
     address = listener.address
     adminAddress = admin?.address
     listeners = [listener] + (admin.map { [$0] } ?? [])
@@ -105,8 +111,7 @@ package final class Node: Sendable {
   /// Turns readiness off, lets what has begun end, and closes everything; takes less than ten seconds.
   package func stop() async {
     isStopping.set()
-    maintenance.cancel()
-    history.cancel()
+    for task in maintenance { task.cancel() }
     watch.close()
     // Together: one after the other they might take twice the time.
     await withTaskGroup { group in
@@ -136,10 +141,11 @@ private func waiting(atMost patience: Duration, _ work: @escaping @Sendable () a
 
 private func openSigningKeys(
   _ settings: Settings, _ storage: any Storage, _ ring: MasterKeyRing, _ clock: WallClock, _ entropy: Entropy
-) async throws(StartFault) -> SigningKeys {
+) async throws(StartFault) -> ChangedSigningKeys {
   do {
-    return try await loadSigningKeys(
-      from: storage, ring: ring, algorithm: settings.sessionAlgorithm, now: clock.now(), entropy: entropy)
+    return try await settleSigningKeys(
+      in: storage, known: nil, ring: ring, rules: SigningKeyRules(settings), now: clock.now(),
+      entropy: entropy)
   } catch {
     throw .signingKeys(error)
   }

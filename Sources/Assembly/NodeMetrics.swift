@@ -11,6 +11,7 @@ internal import Telemetry
 struct NodeMetrics: Sendable {
   let registry = Metrics()
   private let keyFetches: CounterSet
+  private let keyChanges: CounterSet
   private let groupSizes: Histogram
   private let commitSeconds: Histogram
 
@@ -18,6 +19,9 @@ struct NodeMetrics: Sendable {
     keyFetches = registry.counters(
       "bramley_apple_key_fetches_total", help: "Fetches of Apple's key set by outcome.", label: "outcome",
       values: ["fetched", "failed"])
+    keyChanges = registry.counters(
+      "bramley_signing_key_changes_total", help: "Changes of signing keys that this node made.",
+      label: "change", values: SigningKeyChange.Step.allCases.map(\.rawValue))
     groupSizes = registry.histogram(
       "bramley_commit_transactions", help: "Transactions of one commit.",
       bounds: [1, 2, 4, 8, 16, 32, 64, 128, 256])
@@ -29,6 +33,8 @@ struct NodeMetrics: Sendable {
   func count(_ report: KeyFetchReport) {
     if case .fetched = report { keyFetches.add("fetched") } else { keyFetches.add("failed") }
   }
+
+  func count(_ change: SigningKeyChange) { keyChanges.add(change.step.rawValue) }
 
   func observe(commitOf transactions: Int, _ duration: Duration) {
     groupSizes.observe(Double(transactions))
@@ -53,6 +59,13 @@ struct NodeMetrics: Sendable {
     }
     registry.gauge("bramley_signing_key_age_seconds", help: "Since the active signing key was made.") {
       issuer.keys.published.first { $0.role == .active }.map { Double(clock.now().since($0.createdAt)) }
+    }
+    registry.add("bramley_signing_keys", help: "Published signing keys by role.", kind: .gauge) {
+      let published = issuer.keys.published
+      return [SigningKeyRole.active, .standby, .retired].map { role in
+        Sample(
+          labels: [("role", role.rawValue)], value: Double(published.count { $0.role == role }))
+      }
     }
     registry.gauge("bramley_connections", help: "Open connections.") { Double(listener.openConnections) }
     registry.gauge("bramley_requests_in_flight", help: "Requests that are being answered.") {

@@ -57,6 +57,15 @@ package func inspectDatabase(_ settings: Settings) throws(StartFault) -> SQLiteS
   }
 }
 
+/// Opens the database of the settings to be changed by a command: it is not made, and its schema is left as it is.
+package func openDatabaseForChange(_ settings: Settings) throws(StartFault) -> SQLiteStorage {
+  do {
+    return try SQLiteStorage(path: settings.databasePath, opening: .change)
+  } catch {
+    throw .databaseUnusable(path: settings.databasePath, error)
+  }
+}
+
 /// The master keys of the settings, made on the first start for an empty database.
 package func openMasterKeys(
   _ settings: Settings, for storage: any Storage, entropy: Entropy

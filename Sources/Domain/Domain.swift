@@ -58,4 +58,8 @@ package enum Limits {
   package static let customTokenSeconds: Int64 = 3600
   /// Seconds for which verifiers may keep the key set.
   package static let keySetMaxAge: Int64 = 900
+  /// Seconds that a signing key is published before it signs: longer than any verifier keeps a key set.
+  package static let signingKeyLead: Int64 = 1800
+  /// Seconds after which every node has noticed that another key signs.
+  package static let signingKeyNotice: Int64 = 2
 }

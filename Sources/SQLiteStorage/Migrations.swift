@@ -9,6 +9,7 @@ struct Migration: Sendable {
   static let all = [
     Migration(version: 1, script: text(of: PackageResources.V0001_initial_sql)),
     Migration(version: 2, script: text(of: PackageResources.V0002_accounts_sql)),
+    Migration(version: 3, script: text(of: PackageResources.V0003_signing_keys_sql)),
     Migration(version: 4, script: text(of: PackageResources.V0004_revocations_audit_sql)),
   ]
 }

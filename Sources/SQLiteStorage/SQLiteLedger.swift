@@ -49,8 +49,10 @@ extension SQLiteLedger {
         SigningKeyRecord(
           id: try row.identifier(), algorithm: try row.text(),
           role: try required(SigningKeyRole(rawValue: row.text())), createdAt: try row.time(),
-          activeSince: try row.optionalTime(), retiredAt: try row.optionalTime(), sealed: try row.bytes(),
-          masterKey: try row.masterKey(), certificate: try row.text()))
+          activeSince: try row.optionalTime(), retiredAt: try row.optionalTime(),
+          isToRetire: try row.flag(), longestLifetime: try row.number(),
+          cookiesUntil: try row.optionalTime(), sealed: try row.bytes(), masterKey: try row.masterKey(),
+          certificate: try row.text()))
     }
     return SigningKeyBook(version: try required(version), keys: keys)
   }
@@ -66,6 +68,9 @@ extension SQLiteLedger {
         slots.add(key.createdAt)
         slots.add(key.activeSince)
         slots.add(key.retiredAt)
+        slots.add(key.isToRetire)
+        slots.add(key.longestLifetime)
+        slots.add(key.cookiesUntil)
         slots.add(key.sealed)
         slots.add(key.masterKey.bytes)
         slots.add(key.certificate)

@@ -39,6 +39,8 @@ package enum SQLiteOpening: Sendable, Equatable {
   /// To be read: nothing is made, migrated or switched to another mode. A schema that is not this program's is
   /// refused, since a service of another version may be working with it.
   case inspect
+  /// To be changed by a command: rows are written, but as with ``inspect`` nothing is made or migrated.
+  case change
 }
 
 /// A database in one file, for one node; a second process, such as the command line, may open it as well.
@@ -59,6 +61,7 @@ package final class SQLiteStorage: LedgerStorage {
       switch opening {
       case .serve: try openForService(path: path, options)
       case .inspect: try openForReading(path: path, busyMilliseconds: options.busyMilliseconds)
+      case .change: try openForChange(path: path, options)
       }
     let counters = CommitCounters()
     self.counters = counters
@@ -147,6 +150,15 @@ private func openForService(path: String, _ options: SQLiteOptions) throws(SQLit
   try createPrivateFile(at: path)
   let connection = try Connection(path: path, busyMilliseconds: options.busyMilliseconds)
   _ = try connection.migrate()
+  try connection.prepareForService(pageLimit: options.pageLimit)
+  return connection
+}
+
+private func openForChange(path: String, _ options: SQLiteOptions) throws(SQLiteOpenError) -> Connection {
+  // Opening to write would make the file.
+  guard fileExists(at: path) else { throw .cannotOpen(detail: "there is no such file") }
+  let connection = try Connection(path: path, busyMilliseconds: options.busyMilliseconds)
+  try connection.demandKnownSchema(found: try connection.schemaVersion())
   try connection.prepareForService(pageLimit: options.pageLimit)
   return connection
 }

@@ -209,16 +209,17 @@ enum KeySQL {
   static let signingKeyVersion: StaticString = "SELECT version FROM signing_key_version"
 
   static let signingKeys: StaticString = """
-    SELECT id, algorithm, role, created_at, active_since, retired_at, sealed, master_key, certificate
+    SELECT id, algorithm, role, created_at, active_since, retired_at, is_to_retire, longest_lifetime,
+      cookies_until, sealed, master_key, certificate
     FROM signing_keys ORDER BY position
     """
 
   static let deleteSigningKeys: StaticString = "DELETE FROM signing_keys"
 
   static let insertSigningKey: StaticString = """
-    INSERT INTO signing_keys (position, id, algorithm, role, created_at, active_since, retired_at, sealed,
-      master_key, certificate)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+    INSERT INTO signing_keys (position, id, algorithm, role, created_at, active_since, retired_at,
+      is_to_retire, longest_lifetime, cookies_until, sealed, master_key, certificate)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
     """
 
   static let updateSigningKeyVersion: StaticString = "UPDATE signing_key_version SET version = ?1"

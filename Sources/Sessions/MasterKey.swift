@@ -42,6 +42,9 @@ package struct MasterKeyRing: Sendable {
     all = [current] + others
   }
 
+  /// The ids of all keys, the current one first.
+  package var ids: [MasterKeyID] { all.map(\.id) }
+
   /// The key of this id, current or not.
   package subscript(id: MasterKeyID) -> MasterKey? {
     all.first { $0.id == id }

@@ -85,11 +85,31 @@ extension SessionIssuer {
   ) async throws(SessionRefusal) -> Secret<String> {
     let now = clock.now()
     let grant = try await grant(to: bearer(claims, at: now))
+    let expiresAt = expiry(of: grant.session, after: lifetime, now: now)
     let payload = SessionTokenPayload(
       issuer: cookieIssuer, audience: rules.audience, account: grant.account, session: grant.session,
-      issuedAt: now, expiresAt: expiry(of: grant.session, after: lifetime, now: now))
+      issuedAt: now, expiresAt: expiresAt)
+    let keys = try await keysPublished(until: expiresAt)
     guard let cookie = try? keys.sign(payload.json) else { throw .cannotSign }
     return Secret(cookie)
+  }
+
+  /// Keys of which the one that signs stays published until then, which is on disk when this returns.
+  private func keysPublished(until end: UnixTime) async throws(SessionRefusal) -> SigningKeys {
+    let keys = keys
+    if let known = keys.cookiesUntil, known >= end { return keys }
+    // Whole days: the first cookie of a day writes, the others find it written.
+    let day: Int64 = 86_400
+    let rounded = UnixTime((end + (day - 1)).seconds / day * day)
+    do {
+      let raised = try await publish(
+        keys, until: rounded, lifetime: rules.lifetime, in: storage, ring: ring)
+      take(raised)
+      return raised
+    } catch {
+      guard case .storage(let fault) = error else { throw .cannotSign }
+      throw .storage(fault)
+    }
   }
 
   /// `iss` of session cookies, which Firebase's Admin SDKs expect.

@@ -130,6 +130,11 @@ package final class SessionIssuer: Sendable {
   /// The signing keys of this moment.
   package var keys: SigningKeys { currentKeys.withLock { $0 } }
 
+  /// Signs and verifies with other keys from now on.
+  package func take(_ keys: SigningKeys) {
+    currentKeys.withLock { $0 = keys }
+  }
+
   /// A nonce of ours.
   package func makeChallenge() -> Challenge {
     ring.makeChallenge(at: clock.now(), entropy: entropy)

@@ -5,7 +5,9 @@ package import Storage
 internal import Wire
 
 /// The keys that sign session tokens, opened and ready: one signs, all are published.
-package struct SigningKeys: Sendable {
+///
+/// A class: every request takes a reference to the keys of its moment, and nothing of them is copied.
+package final class SigningKeys: Sendable {
   /// A key as verifiers see it.
   package struct Published: Sendable {
     package let webKey: JSONWebKey
@@ -17,8 +19,13 @@ package struct SigningKeys: Sendable {
 
   package let version: Int64
   package let published: [Published]
+  /// Until when the active key has to be published for the session cookies that it signed.
+  let cookiesUntil: UnixTime?
+  /// The key that signs.
+  package let activeID: KeyID
   private let active: PrivateKey
-  private let activeID: KeyID
+  /// All keys, so that a change opens only what is new.
+  private let opened: [KeyID: PrivateKey]
 
   /// The algorithms of the published keys, without repetition.
   package var algorithms: [String] {
@@ -48,22 +55,45 @@ package struct SigningKeys: Sendable {
   }
 
   /// Opens the keys of a book.
-  package init(opening book: SigningKeyBook, with ring: MasterKeyRing) throws(SigningKeyError) {
-    var published: [Published] = []
-    var active: (KeyID, PrivateKey)?
-    for record in book.keys {
-      let key = try open(record, with: ring)
-      published.append(
-        Published(
-          webKey: JSONWebKey(keyID: record.id, key: key.publicKey), certificate: record.certificate,
-          role: record.role, createdAt: record.createdAt))
-      if record.role == .active { active = (record.id, key) }
+  ///
+  /// - Parameter known: Keys that are open already and need not be opened again.
+  package init(
+    opening book: SigningKeyBook, with ring: MasterKeyRing, known: SigningKeys?
+  ) throws(SigningKeyError) {
+    let opened = try openKeys(of: book.keys, with: ring, known: known)
+    guard let record = book.keys.first(where: { $0.role == .active }), let active = opened[record.id] else {
+      throw .noActiveKey
     }
-    guard let active else { throw .noActiveKey }
     version = book.version
-    self.published = published
-    (activeID, self.active) = active
+    published = book.keys.compactMap { record in
+      opened[record.id].map {
+        Published(
+          webKey: JSONWebKey(keyID: record.id, key: $0.publicKey), certificate: record.certificate,
+          role: record.role, createdAt: record.createdAt)
+      }
+    }
+    cookiesUntil = record.cookiesUntil
+    activeID = record.id
+    self.active = active
+    self.opened = opened
   }
+
+  fileprivate subscript(id: KeyID) -> PrivateKey? { opened[id] }
+}
+
+/// Opens keys; a key keeps its id for life, since that is its thumbprint (RFC 7638).
+func openKeys(
+  of records: [SigningKeyRecord], with ring: MasterKeyRing, known: SigningKeys?
+) throws(SigningKeyError) -> [KeyID: PrivateKey] {
+  var opened: [KeyID: PrivateKey] = [:]
+  for record in records {
+    if let key = known?[record.id] {
+      opened[record.id] = key
+    } else {
+      opened[record.id] = try open(record, with: ring)
+    }
+  }
+  return opened
 }
 
 /// Why there are no keys to sign with.
@@ -75,87 +105,23 @@ package enum SigningKeyError: Error, Equatable, Sendable {
   case storage(StorageError)
 }
 
-/// Reads the signing keys, and makes what is missing: the first key, which signs at once, and a standby of the
-/// algorithm that is set, so that verifiers have the next key long before it signs.
-///
-/// With several nodes starting at once, compare-and-swap lets one write and the others take what it wrote.
-package func loadSigningKeys(
-  from storage: any Storage, ring: MasterKeyRing, algorithm: SignatureAlgorithm, now: UnixTime,
-  entropy: Entropy
-) async throws(SigningKeyError) -> SigningKeys {
-  var book = try await fromStorage { () throws(StorageError) in try await storage.signingKeys() }
-  while true {
-    let present = try opened(book, with: ring)
-    let missing = missingRoles(in: book, algorithm: algorithm)
-    if missing.isEmpty, let present { return present }
-    var keys = book.keys
-    for role in missing {
-      keys.append(try makeRecord(role, algorithm: algorithm, ring: ring, now: now, entropy: entropy))
-    }
-    let (version, wanted) = (book.version, keys)
-    let outcome = try await fromStorage { () throws(StorageError) in
-      try await storage.replaceSigningKeys(expecting: version, with: wanted)
-    }
-    switch outcome {
-    case .replaced(let written), .conflict(let written): book = written
-    }
-  }
-}
-
-private func fromStorage<R>(
-  _ ask: () async throws(StorageError) -> R
-) async throws(SigningKeyError) -> R {
-  do throws(StorageError) {
-    return try await ask()
-  } catch {
-    throw .storage(error)
-  }
-}
-
-private func opened(_ book: SigningKeyBook, with ring: MasterKeyRing) throws(SigningKeyError) -> SigningKeys?
-{
-  book.keys.isEmpty ? nil : try SigningKeys(opening: book, with: ring)
-}
-
-/// Which keys a book lacks.
-func missingRoles(in book: SigningKeyBook, algorithm: SignatureAlgorithm) -> [SigningKeyRole] {
-  var missing: [SigningKeyRole] = []
-  if !book.keys.contains(where: { $0.role == .active }) { missing.append(.active) }
-  if !book.keys.contains(where: { $0.role == .standby && $0.algorithm == algorithm.rawValue }) {
-    missing.append(.standby)
-  }
-  return missing
-}
-
-private func makeRecord(
-  _ role: SigningKeyRole, algorithm: SignatureAlgorithm, ring: MasterKeyRing, now: UnixTime, entropy: Entropy
-) throws(SigningKeyError) -> SigningKeyRecord {
-  do throws(CryptoError) {
-    let key = try PrivateKey.generate(algorithm)
-    let id = thumbprint(of: key.publicKey)
-    return SigningKeyRecord(
-      id: id, algorithm: algorithm.rawValue, role: role, createdAt: now,
-      activeSince: role == .active ? now : nil, retiredAt: nil,
-      sealed: try ring.current.seal.seal(
-        key.pkcs8().reveal(), context: Array(id.text.utf8), entropy: entropy),
-      masterKey: ring.current.id,
-      certificate: try key.selfSignedCertificate(
-        name: "Bramley session tokens", serial: entropy.bytes(16), notBefore: now - 86_400,
-        notAfter: now + 3650 * 86_400))
-  } catch {
-    throw .crypto(error)
-  }
-}
-
 private func open(_ record: SigningKeyRecord, with ring: MasterKeyRing) throws(SigningKeyError) -> PrivateKey
 {
-  guard let bytes = ring[record.masterKey]?.seal.open(record.sealed, context: Array(record.id.text.utf8))
-  else {
-    throw .sealedByAnotherKey(record.id)
-  }
+  let bytes = try unseal(record, with: ring)
   do throws(CryptoError) {
     return try PrivateKey(pkcs8: Secret(bytes))
   } catch {
     throw .crypto(error)
   }
 }
+
+/// The private key of a record, as PKCS #8.
+func unseal(_ record: SigningKeyRecord, with ring: MasterKeyRing) throws(SigningKeyError) -> [UInt8] {
+  guard let bytes = ring[record.masterKey]?.seal.open(record.sealed, context: context(of: record.id)) else {
+    throw .sealedByAnotherKey(record.id)
+  }
+  return bytes
+}
+
+/// What a seal is bound to: the row of one key is no other's.
+func context(of id: KeyID) -> [UInt8] { Array(id.text.utf8) }

@@ -58,6 +58,8 @@ package struct Settings: Sendable {
   package let appleRules: IdentityTokenRules
   package let appleBaseURL: String
   package let sessionAlgorithm: SignatureAlgorithm
+  /// Seconds that a signing key signs; zero: until somebody asks for the next.
+  package let keyRotation: Int64
   package let sessionTTL: Int64
   package let sessionIdleTTL: Int64
   package let sessionMaxTTL: Int64

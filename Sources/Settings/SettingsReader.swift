@@ -31,6 +31,7 @@ package func readSettings(
     serviceKeys: reader.list("service_keys").map { Secret($0) },
     adminTokens: reader.adminTokens(), isDevMode: isDevMode,
     appleRules: apple.rules, appleBaseURL: reader.appleBaseURL(), sessionAlgorithm: reader.sessionAlgorithm(),
+    keyRotation: reader.number("key_rotation", 0...315_360_000, default: 2_592_000),
     sessionTTL: reader.number("session_ttl", 600...86_400, default: 3600),
     sessionIdleTTL: reader.number("session_idle_ttl", 600...315_360_000, default: 2_592_000),
     sessionMaxTTL: reader.number("session_max_ttl", 600...315_360_000, default: 31_536_000),

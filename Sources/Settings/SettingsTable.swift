@@ -81,6 +81,9 @@ package let allSettings: [Setting] = [
     name: "session_alg", defaultText: "ES256", isSecret: false,
     meaning: "ES256 or RS256, for signing keys that are made from now on"),
   Setting(
+    name: "key_rotation", defaultText: "2592000", isSecret: false,
+    meaning: "seconds between automatic signing-key rotations; 0 off"),
+  Setting(
     name: "session_ttl", defaultText: "3600", isSecret: false,
     meaning: "seconds a session JWT lives, 600 to 86400"),
   Setting(

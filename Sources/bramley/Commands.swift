@@ -15,7 +15,11 @@ private let commands: [Command] = [
     name: "config", usage: "config check|print [--config FILE] [--json]",
     summary: "judge or show the settings", run: { arguments throws(CommandFault) in try config(arguments) }),
   Command(
-    name: "keys", usage: "keys list [--config FILE] [--json]", summary: "show the signing keys",
+    name: "keys",
+    usage: "keys list|rewrap [--config FILE] [--json]\n"
+      + "       bramley keys rotate [--now|--force] [--config FILE] [--json]\n"
+      + "       bramley keys revoke [--config FILE] [--json] [--] KID",
+    summary: "show, rotate or withdraw the signing keys, or seal them with the first master key",
     run: { arguments throws(CommandFault) in try await keys(arguments) }),
   Command(
     name: "users", usage: "users list|show ID [--limit N] [--after CURSOR] [--config FILE] [--json]",

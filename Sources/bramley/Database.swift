@@ -10,6 +10,14 @@ internal import Wire
 func withDatabase(
   _ arguments: Arguments, _ work: (Settings, SQLiteStorage) async throws(CommandFault) -> Int32
 ) async throws(CommandFault) -> Int32 {
+  try await withDatabase(arguments, open: inspectDatabase, work)
+}
+
+/// Runs a command's work on the database of the settings.
+func withDatabase(
+  _ arguments: Arguments, open: (Settings) throws(StartFault) -> SQLiteStorage,
+  _ work: (Settings, SQLiteStorage) async throws(CommandFault) -> Int32
+) async throws(CommandFault) -> Int32 {
   let settings = try loadSettings(arguments)
   guard isFile(settings.databasePath) else {
     throw CommandFault(
@@ -17,7 +25,7 @@ func withDatabase(
   }
   let storage: SQLiteStorage
   do {
-    storage = try inspectDatabase(settings)
+    storage = try open(settings)
   } catch {
     throw CommandFault(status: error.exitStatus, message: error.sentence)
   }

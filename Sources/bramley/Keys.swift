@@ -1,21 +1,119 @@
 internal import Assembly
 internal import Domain
+internal import SQLiteStorage
+internal import Settings
 internal import Storage
 internal import Wire
 
-/// `bramley keys list`.
+/// `bramley keys list`, `rotate`, `revoke KID` and `rewrap`.
 func keys(_ list: [String]) async throws(CommandFault) -> Int32 {
-  let arguments = try parse(list)
-  guard arguments.words == ["list"] else { throw .usage("keys takes `list`") }
-  return try await withDatabase(arguments) { _, storage throws(CommandFault) in
-    let book = try await fromStorage { () throws(StorageError) in try await storage.signingKeys() }
-    let counts = try await fromStorage { () throws(StorageError) in try await storage.sessionCounts() }
-    arguments.has("json") ? printJSON(json(book, counts)) : printTable(book, counts)
+  let isRotation = list.contains("rotate")
+  let arguments = try parse(list, switches: isRotation ? ["json", "now", "force"] : ["json"])
+  switch arguments.words.first {
+  case "list" where arguments.words.count == 1: return try await listKeys(arguments)
+  case "rotate" where arguments.words.count == 1: return try await rotateKeys(arguments)
+  case "revoke" where arguments.words.count == 2: return try await revokeKey(arguments)
+  case "rewrap" where arguments.words.count == 1: return try await rewrapKeys(arguments)
+  default: throw .usage("keys takes `list`, `rotate`, `revoke` and a kid, or `rewrap`")
+  }
+}
+
+private func rotateKeys(_ arguments: Arguments) async throws(CommandFault) -> Int32 {
+  let urgency: RotationUrgency =
+    arguments.has("force") ? .forced : arguments.has("now") ? .now : .whenReady
+  return try await withKeys(arguments) { settings, storage throws(StartFault) in
+    switch try await rotateSigningKeys(settings, in: storage, urgency) {
+    case .rotated(let active):
+      tell(arguments, "\(active) signs now") { out in
+        out.member("outcome", "rotated")
+        out.member("active", active.text)
+      }
+    case .scheduled(let time):
+      tell(arguments, "the next key is too young; the running services change to it at \(time.seconds)") {
+        out in
+        out.member("outcome", "scheduled")
+        out.member("at", time.seconds)
+      }
+    case .tooEarly(let time):
+      complain(
+        "verifiers may not have the next key yet" + (time.map { " before \($0.seconds)" } ?? "")
+          + ": --force changes to it all the same, and what it signs may be refused for a while")
+      guard arguments.has("json") else { return ExitStatus.refused }
+      var out = JSONWriter()
+      out.member("outcome", "too_early")
+      if let time { out.member("at", time.seconds) }
+      printJSON(out)
+      return ExitStatus.refused
+    }
     return ExitStatus.done
   }
 }
 
-private func json(_ book: SigningKeyBook, _ counts: [MasterKeyID: Int]) -> JSONWriter {
+private func revokeKey(_ arguments: Arguments) async throws(CommandFault) -> Int32 {
+  guard let id = KeyID(arguments.words[1]) else { throw .usage("that is no kid") }
+  return try await withKeys(arguments) { settings, storage throws(StartFault) in
+    guard let active = try await revokeSigningKey(id, settings, in: storage) else {
+      complain("there is no signing key \(id)")
+      return ExitStatus.refused
+    }
+    tell(arguments, "\(id) is withdrawn; \(active) signs") { out in
+      out.member("revoked", id.text)
+      out.member("active", active.text)
+    }
+    return ExitStatus.done
+  }
+}
+
+private func rewrapKeys(_ arguments: Arguments) async throws(CommandFault) -> Int32 {
+  try await withKeys(arguments) { settings, storage throws(StartFault) in
+    let count = try await rewrapSigningKeys(settings, in: storage)
+    tell(
+      arguments, "\(count) signing \(count == 1 ? "key was" : "keys were") sealed with the first master key"
+    ) { out in out.member("rewrapped", Int64(count)) }
+    return ExitStatus.done
+  }
+}
+
+/// Prints what was done, in words or as one object.
+private func tell(_ arguments: Arguments, _ sentence: String, _ json: (inout JSONWriter) -> Void) {
+  guard arguments.has("json") else { return print(sentence) }
+  var out = JSONWriter()
+  json(&out)
+  printJSON(out)
+}
+
+/// Changes the signing keys of a database that has some.
+private func withKeys(
+  _ arguments: Arguments, _ work: (Settings, SQLiteStorage) async throws(StartFault) -> Int32
+) async throws(CommandFault) -> Int32 {
+  try await withDatabase(arguments, open: openDatabaseForChange) { settings, storage throws(CommandFault) in
+    let book = try await fromStorage { () throws(StorageError) in try await storage.signingKeys() }
+    guard !book.keys.isEmpty else {
+      throw CommandFault(
+        status: ExitStatus.refused, message: "there are no signing keys yet: the first start makes them")
+    }
+    do throws(StartFault) {
+      return try await work(settings, storage)
+    } catch {
+      throw CommandFault(status: error.exitStatus, message: error.sentence)
+    }
+  }
+}
+
+private func listKeys(_ arguments: Arguments) async throws(CommandFault) -> Int32 {
+  try await withDatabase(arguments, open: inspectDatabase) { settings, storage throws(CommandFault) in
+    let book = try await fromStorage { () throws(StorageError) in try await storage.signingKeys() }
+    let counts = try await fromStorage { () throws(StorageError) in try await storage.sessionCounts() }
+    if arguments.has("json") {
+      printJSON(json(book, counts, leeway: settings.clockLeeway))
+    } else {
+      printTable(book, counts, leeway: settings.clockLeeway)
+    }
+    return ExitStatus.done
+  }
+}
+
+private func json(_ book: SigningKeyBook, _ counts: [MasterKeyID: Int], leeway: Int64) -> JSONWriter {
   var out = JSONWriter()
   out.member(
     "signingKeys",
@@ -27,6 +125,9 @@ private func json(_ book: SigningKeyBook, _ counts: [MasterKeyID: Int]) -> JSONW
       out.member("createdAt", key.createdAt.seconds)
       if let time = key.activeSince { out.member("activeSince", time.seconds) }
       if let time = key.retiredAt { out.member("retiredAt", time.seconds) }
+      if let time = key.publishedUntil(leeway: leeway) { out.member("publishedUntil", time.seconds) }
+      if key.role == .standby { out.member("readyAt", key.readyAt(leeway: leeway).seconds) }
+      if key.isToRetire { out.member("rotationRequested", true) }
       out.member("masterKey", key.masterKey.description)
       return out.finish()
     })
@@ -38,9 +139,16 @@ private func json(_ book: SigningKeyBook, _ counts: [MasterKeyID: Int]) -> JSONW
   return out
 }
 
-private func printTable(_ book: SigningKeyBook, _ counts: [MasterKeyID: Int]) {
+private func printTable(_ book: SigningKeyBook, _ counts: [MasterKeyID: Int], leeway: Int64) {
   for key in book.keys {
-    print("\(key.id)  \(key.algorithm)  \(key.role.rawValue)  sealed by \(key.masterKey)")
+    var line = "\(key.id)  \(key.algorithm)  \(key.role.rawValue)  sealed by \(key.masterKey)"
+    line += "  created \(key.createdAt.seconds)"
+    if key.role == .standby { line += "  may sign from \(key.readyAt(leeway: leeway).seconds)" }
+    if let time = key.activeSince { line += "  active since \(time.seconds)" }
+    if key.isToRetire { line += "  rotation requested" }
+    if let time = key.retiredAt { line += "  retired \(time.seconds)" }
+    if let time = key.publishedUntil(leeway: leeway) { line += "  published until \(time.seconds)" }
+    print(line)
   }
   for (id, count) in counts.sorted(by: { $0.key.description < $1.key.description }) {
     print("master key \(id): \(count) live \(count == 1 ? "session" : "sessions")")

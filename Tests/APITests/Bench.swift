@@ -42,8 +42,11 @@ struct Bench {
     let lines = lines
     log = try Log(threshold: .debug, capacity: 10_000, clock: clock.wall, sink: LogSink { lines.add($0) })
     let ring = MasterKeyRing(current: try MasterKey(Secret([UInt8](repeating: 1, count: 32))), others: [])
-    let keys = try await loadSigningKeys(
-      from: storage, ring: ring, algorithm: .es256, now: clock.now, entropy: .system)
+    let keys = try await settleSigningKeys(
+      in: storage, known: nil, ring: ring,
+      rules: SigningKeyRules(algorithm: .es256, rotation: 0, lifetime: 3600, leeway: 60), now: clock.now,
+      entropy: .system
+    ).keys
     issuer = SessionIssuer(
       rules: SessionTokenRules(
         issuer: "https://auth.example.com", audience: "bramley", lifetime: 3600, leeway: 60,

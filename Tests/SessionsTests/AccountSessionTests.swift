@@ -1,4 +1,6 @@
+import Crypto
 import Domain
+import JOSE
 import Sessions
 import Storage
 import TestSupport
@@ -123,6 +125,46 @@ private let now = UnixTime(1_750_000_000)
     #expect(String(decoding: try bench.payload(cookie), as: UTF8.self) == expected)
     #expect(expected.contains(#""auth_time":1750000000"#))
     #expect(expected.hasPrefix(#"{"role":"admin","iss":"#))
+  }
+
+  @Test func `the key of a cookie is published as long as the cookie lives, which is on disk before it`()
+    async throws
+  {
+    let storage = MemoryStorage()
+    let key = try PrivateKey.generate(.es256)
+    _ = try await storage.replaceSigningKeys(expecting: 0, with: [record(key, role: .active)])
+    let bench = try SessionBench(storage: storage)
+    bench.issuer.take(try SigningKeys(opening: await storage.signingKeys(), with: ring(1), known: nil))
+    let bearer = try bench.issuer.verify(
+      try await bench.issuer.signIn(bench.request()).idToken.reveal())
+    for (lifetime, end, version) in [
+      // Whole days, so that the second cookie of a day writes nothing.
+      (1_209_600, 1_751_241_600, 2), (1_209_500, 1_751_241_600, 2), (300, 1_751_241_600, 2),
+    ] as [(Int64, Int64, Int64)] {
+      _ = try await bench.issuer.sessionCookie(for: bearer, lifetime: lifetime)
+      let book = try await storage.signingKeys()
+      #expect(book.keys[0].cookiesUntil == UnixTime(end))
+      #expect(book.version == version)
+      #expect(bench.issuer.keys.version == version)
+    }
+    bench.clock.advance(86_400)
+    _ = try await bench.issuer.sessionCookie(for: bearer, lifetime: 1_209_600)
+    #expect(try await storage.signingKeys().keys[0].cookiesUntil == UnixTime(1_751_328_000))
+  }
+
+  @Test func `a cookie is signed with a key that signs by then, not with one that was revoked`() async throws
+  {
+    let storage = MemoryStorage()
+    let bench = try SessionBench(storage: storage)
+    let old = try PrivateKey.generate(.es256)
+    let stale = SigningKeyBook(version: 1, keys: [try record(old, role: .active)])
+    bench.issuer.take(try SigningKeys(opening: stale, with: ring(1), known: nil))
+    let bearer = try bench.issuer.verify(
+      try await bench.issuer.signIn(bench.request()).idToken.reveal())
+    let new = try PrivateKey.generate(.es256)
+    _ = try await storage.replaceSigningKeys(expecting: 0, with: [record(new, role: .active)])
+    let cookie = try await bench.issuer.sessionCookie(for: bearer, lifetime: 3000)
+    #expect(try CompactToken(parsing: cookie.reveal().utf8).header.keyID == thumbprint(of: new.publicKey))
   }
 
   @Test func `G08 a cookie is no session token`() async throws {

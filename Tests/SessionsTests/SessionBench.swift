@@ -21,12 +21,16 @@ func ring(_ current: UInt8, _ others: UInt8...) throws -> MasterKeyRing {
 }
 
 /// A stored key as the first start writes it, but of a private key that the test knows.
-func record(_ key: PrivateKey, role: SigningKeyRole, master: UInt8 = 1) throws -> SigningKeyRecord {
+///
+/// - Parameter cookiesUntil: As if session cookies had been signed that live as long.
+func record(
+  _ key: PrivateKey, role: SigningKeyRole, master: UInt8 = 1, cookiesUntil: UnixTime? = nil
+) throws -> SigningKeyRecord {
   let id = thumbprint(of: key.publicKey)
   let seal = SealingKey(try deriveKey(from: masterBytes(master), purpose: "bramley signing key seal v1"))
   return SigningKeyRecord(
     id: id, algorithm: key.algorithm.rawValue, role: role, createdAt: UnixTime(1), activeSince: nil,
-    retiredAt: nil,
+    retiredAt: nil, isToRetire: false, longestLifetime: 3600, cookiesUntil: cookiesUntil,
     sealed: try seal.seal(key.pkcs8().reveal(), context: Array(id.text.utf8), entropy: .system),
     masterKey: try masterKey(master).id, certificate: "certificate")
 }
@@ -60,8 +64,9 @@ struct SessionBench {
     let signer = try key ?? PrivateKey.generate(.es256)
     self.key = signer
     keys = try SigningKeys(
-      opening: SigningKeyBook(version: 1, keys: [record(signer, role: .active)]),
-      with: MasterKeyRing(current: masterKey(1), others: []))
+      opening: SigningKeyBook(
+        version: 1, keys: [record(signer, role: .active, cookiesUntil: UnixTime(.max))]),
+      with: MasterKeyRing(current: masterKey(1), others: []), known: nil)
     issuer = SessionIssuer(
       rules: rules, recentLoginWindow: 300, linking: linking,
       openingRules: SessionOpeningRules(maximum: maximum),

@@ -12,7 +12,11 @@ private let now = UnixTime(1_750_000_000)
 private func load(
   _ storage: MemoryStorage, master: MasterKeyRing, _ algorithm: SignatureAlgorithm = .es256
 ) async throws(SigningKeyError) -> SigningKeys {
-  try await loadSigningKeys(from: storage, ring: master, algorithm: algorithm, now: now, entropy: .system)
+  try await settleSigningKeys(
+    in: storage, known: nil, ring: master,
+    rules: SigningKeyRules(algorithm: algorithm, rotation: 0, lifetime: 3600, leeway: 60), now: now,
+    entropy: .system
+  ).keys
 }
 
 @Suite(.timeLimit(.minutes(3)))
@@ -58,10 +62,11 @@ struct SigningKeysTests {
     let two = try record(try PrivateKey.generate(.es256), role: .standby)
     let moved = SigningKeyRecord(
       id: one.id, algorithm: one.algorithm, role: .active, createdAt: now, activeSince: nil, retiredAt: nil,
-      sealed: two.sealed, masterKey: one.masterKey, certificate: "")
+      isToRetire: false, longestLifetime: 3600, cookiesUntil: nil, sealed: two.sealed,
+      masterKey: one.masterKey, certificate: "")
     let master = try ring(1)
     #expect(throws: SigningKeyError.sealedByAnotherKey(one.id)) {
-      try SigningKeys(opening: SigningKeyBook(version: 1, keys: [moved]), with: master)
+      try SigningKeys(opening: SigningKeyBook(version: 1, keys: [moved]), with: master, known: nil)
     }
   }
 
@@ -70,7 +75,7 @@ struct SigningKeysTests {
     let master = try ring(1)
     for keys in [[], [standby]] {
       #expect(throws: SigningKeyError.noActiveKey) {
-        try SigningKeys(opening: SigningKeyBook(version: 1, keys: keys), with: master)
+        try SigningKeys(opening: SigningKeyBook(version: 1, keys: keys), with: master, known: nil)
       }
     }
   }
@@ -102,13 +107,62 @@ struct SigningKeysTests {
     #expect(back.keySetJSON == after.keySetJSON)
   }
 
+  @Test func `a change opens only what is new`() async throws {
+    let storage = MemoryStorage()
+    let first = try await load(storage, master: ring(1))
+    let book = try await storage.signingKeys()
+    // Another master key opens none of them; none has to be opened again.
+    let again = try SigningKeys(
+      opening: SigningKeyBook(version: 2, keys: book.keys.reversed()), with: ring(2), known: first)
+    #expect(again.activeID == first.activeID)
+    #expect(again.version == 2)
+  }
+
+  @Test func `every key is put under the first master key once, by who has all that are in use`() async throws
+  {
+    let storage = MemoryStorage()
+    let first = try await load(storage, master: ring(1))
+    let rules = keyRules()
+    func rewrap(_ ring: MasterKeyRing) async throws(SigningKeyError) -> Int {
+      try await rewrapSigningKeys(in: storage, ring: ring, rules: rules, now: now, entropy: .system)
+    }
+    let before = try await storage.signingKeys()
+    let (lacking, all) = (try ring(2), try ring(2, 1))
+    await #expect(throws: SigningKeyError.sealedByAnotherKey(first.activeID)) { try await rewrap(lacking) }
+    #expect(try await storage.signingKeys() == before)
+    #expect(try await rewrap(all) == 2)
+    #expect(try await rewrap(all) == 0)
+    #expect(try await load(storage, master: ring(2)).keySetJSON == first.keySetJSON)
+    #expect(try await storage.signingKeys().version == 2)
+  }
+
+  @Test func `eight that do what is due at once do it once`() async throws {
+    let storage = MemoryStorage()
+    let master = try ring(1)
+    _ = try await load(storage, master: master)
+    let later = now + 2_592_000
+    let changes = try await withThrowingTaskGroup(of: [SigningKeyChange].self) { group in
+      for _ in 0..<8 {
+        group.addTask {
+          try await settleSigningKeys(
+            in: storage, known: nil, ring: master, rules: keyRules(), now: later, entropy: .system
+          ).changes
+        }
+      }
+      return try await group.reduce(into: []) { $0 += $1 }
+    }
+    #expect(changes.map(\.step) == [.promoted, .made])
+    #expect(try await storage.signingKeys().keys.map(\.role) == [.retired, .active, .standby])
+    #expect(try await storage.signingKeys().version == 2)
+  }
+
   @Test func `S05 a token of any published key verifies`() async throws {
     let es = try PrivateKey.generate(.es256)
     let old = TokenForge.apple.key
     let master = try ring(1)
     let keys = try SigningKeys(
       opening: SigningKeyBook(version: 1, keys: [record(es, role: .active), record(old, role: .retired)]),
-      with: master)
+      with: master, known: nil)
     let claims =
       #"{"iss":"https://auth.example.com","aud":"bramley","sub":"a","iat":1750000000,"exp":1750003600,"#
       + #""auth_time":1750000000,"sid":"684ee180000000000000000000000000"}"#

@@ -58,6 +58,7 @@ private let keyText = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
     #expect(settings.appleRules.leeway == 60)
     #expect(settings.appleBaseURL == "https://appleid.apple.com")
     #expect(settings.sessionAlgorithm == .es256)
+    #expect(settings.keyRotation == 2_592_000)
     #expect(settings.sessionTTL == 3600)
     #expect(settings.sessionIdleTTL == 2_592_000)
     #expect(settings.sessionMaxTTL == 31_536_000)

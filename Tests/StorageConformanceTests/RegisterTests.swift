@@ -9,6 +9,7 @@ struct RegisterTests {
     SigningKeyRecord(
       id: KeyID(unchecked: name), algorithm: "ES256", role: role, createdAt: start,
       activeSince: role == .standby ? nil : start + 1, retiredAt: role == .retired ? start + 2 : nil,
+      isToRetire: role == .active, longestLifetime: 7200, cookiesUntil: role == .retired ? start + 9 : nil,
       sealed: [0, 1, 2, 0xFF], masterKey: firstKey, certificate: "-----BEGIN CERTIFICATE-----\n")
   }
 
@@ -40,6 +41,31 @@ struct RegisterTests {
       #expect(present.version == 1)
       #expect(outcomes.count { $0 == .replaced(present) } == 1)
       #expect(outcomes.count { $0 == .conflict(present) } == 19)
+    }
+  }
+
+  @Test(arguments: Engine.allCases)
+  func `of eight that change signing keys at once, each again until it is through, no change is lost`(
+    _ engine: Engine
+  ) async throws {
+    try await engine.run { desk in
+      let attempts = try await inParallel(8) { number in
+        var book = try await desk.storage.signingKeys()
+        var attempts = 0
+        while true {
+          attempts += 1
+          let keys = book.keys + [Self.key("k\(number)", .standby)]
+          switch try await desk.storage.replaceSigningKeys(expecting: book.version, with: keys) {
+          case .replaced: return attempts
+          case .conflict(let present): book = present
+          }
+        }
+      }
+      let book = try await desk.storage.signingKeys()
+      #expect(book.version == 8)
+      #expect(Set(book.keys.map(\.id.text)) == Set((0..<8).map { "k\($0)" }))
+      #expect(book.keys.count == 8)
+      #expect(attempts.max() ?? 9 <= 8)
     }
   }
 

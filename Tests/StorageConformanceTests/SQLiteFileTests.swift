@@ -113,6 +113,30 @@ struct SQLiteFileTests {
     }
   }
 
+  @Test func `a key from before its tokens were recorded is kept for the longest that any may live`()
+    async throws
+  {
+    let raw = try RawDatabase(folder.database)
+    for name in ["V0001_initial", "V0002_accounts"] {
+      let scripts = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .appendingPathComponent("../../Sources/SQLiteStorage/Migrations/\(name).sql")
+      try raw.run(String(contentsOf: scripts, encoding: .utf8))
+    }
+    try raw.run(
+      """
+      INSERT INTO signing_keys VALUES (0, 'a', 'ES256', 'active', 1, 1, NULL, x'00', x'0001020304050607', ''),
+        (1, 'b', 'ES256', 'standby', 1, NULL, NULL, x'00', x'0001020304050607', '')
+      """)
+    let storage = try SQLiteStorage(path: folder.database)
+    let keys = try await storage.signingKeys().keys
+    await storage.stop()
+    #expect(keys.map(\.longestLifetime) == [86_400, 86_400])
+    #expect(keys.map(\.isToRetire) == [false, false])
+    let end = try #require(keys[0].cookiesUntil)
+    #expect(abs(Double(end.seconds) - Date.now.timeIntervalSince1970 - 1_209_600) < 600)
+    #expect(keys[1].cookiesUntil == nil)
+  }
+
   @Test func `many that open a new file at once all find it ready`() async throws {
     let path = folder.database
     let storages = try await inParallel(8) { _ in try SQLiteStorage(path: path) }

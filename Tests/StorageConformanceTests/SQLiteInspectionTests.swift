@@ -29,6 +29,23 @@ struct SQLiteInspectionTests {
     await storage.stop()
   }
 
+  @Test func `what is opened for a change takes writes beside its writer, and is not migrated`() async throws
+  {
+    #expect(throws: SQLiteOpenError.self) { try SQLiteStorage(path: folder.database, opening: .change) }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+    let storage = try SQLiteStorage(path: folder.database)
+    let changing = try SQLiteStorage(path: folder.database, opening: .change)
+    let keys = [RegisterTests.key("a", .active)]
+    _ = try await changing.replaceSigningKeys(expecting: 0, with: keys)
+    #expect(try await storage.signingKeys() == SigningKeyBook(version: 1, keys: keys))
+    await changing.stop()
+    await storage.stop()
+    try RawDatabase(folder.database).run("PRAGMA user_version = 1")
+    #expect(throws: SQLiteOpenError.olderSchema(found: 1, known: known)) {
+      try SQLiteStorage(path: folder.database, opening: .change)
+    }
+  }
+
   @Test func `no file is made`() throws {
     #expect(throws: SQLiteOpenError.self) { try inspect() }
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])

@@ -1,0 +1,54 @@
+internal import Domain
+internal import SQLiteStorage
+internal import Sessions
+internal import Settings
+internal import Storage
+internal import Telemetry
+
+/// What is in a database that master keys are needed for.
+struct MasterKeyNeeds: Sendable, Equatable {
+  /// How many signing keys each seals.
+  private let signingKeys: [MasterKeyID: Int]
+  /// How many live sessions have a token that it made.
+  private let sessions: [MasterKeyID: Int]
+
+  init(of book: SigningKeyBook, liveSessions: [MasterKeyID: Int]) {
+    signingKeys = book.keys.reduce(into: [:]) { $0[$1.masterKey, default: 0] += 1 }
+    sessions = liveSessions
+  }
+
+  /// The sessions that are lost with a list of keys, by the key that it lacks.
+  func lostSessions(with ring: MasterKeyRing) -> [(key: MasterKeyID, count: Int)] {
+    sessions.filter { ring[$0.key] == nil }.map { (key: $0.key, count: $0.value) }
+      .sorted { $0.key.description < $1.key.description }
+  }
+
+  /// What an operator has to know before a key leaves the list, for each but the first.
+  func findings(with ring: MasterKeyRing) -> [Finding] {
+    ring.ids.dropFirst().map { id in
+      let (keys, sessions) = (signingKeys[id] ?? 0, sessions[id] ?? 0)
+      guard keys > 0 || sessions > 0 else {
+        return Finding(
+          subject: "master key", verdict: .ok, detail: "nothing that is in the database needs \(id)")
+      }
+      return Finding(
+        subject: "master key", verdict: .warning,
+        detail: "\(id) must not be dropped yet: it seals \(keys) signing keys"
+          + (keys > 0 ? " (`bramley keys rewrap` changes that)" : "")
+          + " and \(sessions) live sessions need it")
+    }
+  }
+}
+
+/// Tells of live sessions that no master key of this node serves. Counting takes its time with many of them,
+/// so it is done over a connection of its own, beside the service.
+func warnOfLostSessions(_ settings: Settings, _ ring: MasterKeyRing, to log: Log) async {
+  guard let storage = try? inspectDatabase(settings) else { return }
+  if let counts = try? await storage.sessionCounts() {
+    let needs = MasterKeyNeeds(of: SigningKeyBook(version: 0, keys: []), liveSessions: counts)
+    for (key, count) in needs.lostSessions(with: ring) {
+      log.warning("master_key_missing", [.text("key", key.description), .number("sessions", Int64(count))])
+    }
+  }
+  await storage.stop()
+}

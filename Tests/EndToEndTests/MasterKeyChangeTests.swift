@@ -1,0 +1,103 @@
+import Foundation
+import Testing
+import Wire
+
+/// A master key is changed node by node, and nobody is logged out.
+@Suite(.timeLimit(.minutes(2)))
+struct MasterKeyChangeTests {
+  private static func key(_ seed: UInt64) -> String {
+    var random = SeededGenerator(seed: seed)
+    return base64Text((0..<32).map { _ in UInt8.random(in: 0...255, using: &random) })
+  }
+
+  private let old = key(21)
+  private let new = key(22)
+
+  private func master(_ keys: String...) -> [String: String] {
+    ["BRAMLEY_MASTER_KEY": keys.joined(separator: ","), "BRAMLEY_PUBLIC_URL": "https://auth.example.com"]
+  }
+
+  /// What `doctor` says of master keys.
+  private func findings(_ stage: Stage, _ settings: [String: String]) async throws -> [String] {
+    try await stage.command("doctor", "--json", settings: settings).json.objects("findings")
+      .filter { $0.text("subject") == "master key" }
+      .map { ($0.text("verdict") ?? "") + " " + ($0.text("detail") ?? "") }
+  }
+
+  @Test func `two nodes change it one after the other, and every session and token lives on`() async throws {
+    try await withStage { stage in
+      var nodes = [try await stage.start(master(old)), try await stage.start(master(old))]
+      var session = try await nodes[0].signIn(Mint.credential()).refreshToken
+      let idle = [
+        try await nodes[1].signIn(Mint.credential()), try await nodes[0].signIn(Mint.credential()),
+      ]
+      let token = idle[0].idToken
+      // Last in both lists, then first in both: at no time has a node to take what it cannot read.
+      for list in [master(old, new), master(new, old)] {
+        for index in nodes.indices {
+          try await nodes[index].stop()
+          nodes[index] = try await stage.start(list)
+          for node in nodes {
+            session = try await node.refresh(session)
+            _ = try await node.read(token)
+          }
+        }
+      }
+      let needed = try await findings(stage, master(new, old))
+      #expect(needed.contains { $0.hasPrefix("warning") && $0.contains("2 signing keys") })
+      let rewrapped = try await stage.command("keys", "rewrap", "--json", settings: master(new, old))
+      #expect(rewrapped.status == 0)
+      #expect(try rewrapped.json.integer("rewrapped") == 2)
+      let again = try await stage.command("keys", "rewrap", "--json", settings: master(new, old))
+      #expect(try again.json.integer("rewrapped") == 0)
+      #expect(
+        try await findings(stage, master(new, old)).contains { $0.contains(" 0 signing keys and 2 live") })
+      // Sessions that nobody used move with their next refresh.
+      for session in idle { _ = try await nodes[0].refresh(session.refreshToken) }
+      #expect(try await findings(stage, master(new, old)).contains { $0.hasPrefix("ok nothing") })
+      for index in nodes.indices {
+        try await nodes[index].stop()
+        nodes[index] = try await stage.start(master(new))
+        for node in nodes {
+          session = try await node.refresh(session)
+          _ = try await node.read(token)
+        }
+      }
+    }
+  }
+
+  @Test func `rewrapping needs every key that is in use, and changes nothing without it`() async throws {
+    try await withStage { stage in
+      try await stage.start(master(old)).stop()
+      for list in [master(new), master(new, Self.key(23))] {
+        let refused = try await stage.command("keys", "rewrap", settings: list)
+        #expect(refused.status == 78)
+        #expect(try await stage.command("keys", "rotate", "--force", settings: list).status == 78)
+      }
+      try await stage.start(master(old)).stop()
+    }
+  }
+
+  @Test func `a list that lacks the key of live sessions is a warning, and of signing keys an end`()
+    async throws
+  {
+    try await withStage { stage in
+      let first = try await stage.start(master(old))
+      let session = try await first.signIn(Mint.credential()).refreshToken
+      try await first.stop()
+      let before = try await stage.command("keys", "list", "--json", settings: master(old)).output
+      #expect(try await stage.command("serve", settings: master(new)).status == 78)
+      #expect(try await stage.command("keys", "list", "--json", settings: master(old)).output == before)
+      #expect(try await stage.command("keys", "rewrap", settings: master(new, old)).status == 0)
+      let early = try await stage.start(master(new))
+      _ = try await early.process.state.first { state in
+        lines(state.output).contains { $0.contains(#""event":"master_key_missing""#) } ? true : nil
+      }
+      try expect(
+        await early.tryRefresh(session), is: Refusal(400, "TOKEN_EXPIRED", "refresh_token_unknown"))
+      #expect(try await findings(stage, master(new)).contains { $0.hasPrefix("failed 1 live sessions") })
+      try await early.stop()
+      _ = try await stage.start(master(new, old)).refresh(session)
+    }
+  }
+}
