@@ -102,7 +102,7 @@ struct IntrospectionTests {
       #expect(query.status == 401)
       #expect(try await service.get("/v1/revocations").status == 401)
     }
-    try await withService { service in
+    try await withService { (service) async throws in
       #expect(try await introspect(service, "x").status == 404)
       #expect(try await service.get("/v1/revocations").status == 404)
     }
@@ -162,21 +162,21 @@ struct IntrospectionTests {
         HTTPRequest(
           method: "POST", path: "/v1/signOut", headers: [("Authorization", "Bearer \(first.idToken)")]))
       #expect(out.status == 200, "\(out)")
-      #expect(try await !isActive(first.idToken))
+      #expect(try await isActive(first.idToken) == false)
       #expect(try await isActive(second.idToken))
       try await update(second.localID, [("disableUser", "true")])
-      #expect(try await !isActive(second.idToken))
+      #expect(try await isActive(second.idToken) == false)
       try await update(second.localID, [("disableUser", "false")])
       #expect(try await isActive(second.idToken))
       try await update(second.localID, [("validSince", "\"4000000000\"")])
-      #expect(try await !isActive(second.idToken))
+      #expect(try await isActive(second.idToken) == false)
       let third = try await service.signIn(Mint.credential { $0.subject = subject })
       #expect(try await isActive(third.idToken))
       // An old refresh token that comes back ends the session; its session token is bad at once.
       var token = third.refreshToken
       for _ in 0..<3 { token = try await service.refresh(token) }
       #expect(try await service.tryRefresh(third.refreshToken).status == 400)
-      #expect(try await !isActive(third.idToken))
+      #expect(try await isActive(third.idToken) == false)
     }
   }
 

@@ -81,7 +81,7 @@ struct RevocationFeedTests {
   }
 
   @Test func `bad queries are refused`() async throws {
-    try await withService(Self.settings) { service in
+    try await withService(Self.settings) { (service) async throws in
       for query in ["?since=-1", "?since=x", "?wait=31", "?wait=1.5", "?since=99999999999999999999"] {
         #expect(try await service.send(request(query)).reason == "field_invalid", "\(query)")
       }
