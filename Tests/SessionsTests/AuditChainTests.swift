@@ -1,0 +1,110 @@
+import Domain
+import Sessions
+import Storage
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(3)))
+struct AuditChainTests {
+  private let storage = MemoryStorage()
+  private let chain: AuditChain
+
+  init() throws { chain = AuditChain(storage: storage, ring: try ring(1)) }
+
+  private func write(_ count: Int, at time: Int64 = 1) async throws {
+    for number in 0..<count {
+      try await storage.append(
+        AuditEntry(
+          at: UnixTime(time), action: .signedIn, actor: "person", account: AccountID(unchecked: "a\(number)"),
+          session: nil, address: [192, 0, 2, 1], requestID: "r\(number)", detail: nil))
+    }
+  }
+
+  private func entry(_ detail: String) -> AuditEntry {
+    AuditEntry(
+      at: UnixTime(1), action: .signedIn, actor: "person", account: nil, session: nil, address: [],
+      requestID: nil, detail: detail)
+  }
+
+  @Test func `lines are chained in portions, and the whole is intact`() async throws {
+    #expect(try await chain.seal() == false)
+    #expect(try await chain.verify() == .intact(sealed: 0, unsealed: 0))
+    try await write(25)
+    #expect(try await chain.verify() == .intact(sealed: 0, unsealed: 25))
+    #expect(try await chain.seal(limit: 10))
+    #expect(try await chain.seal(limit: 10))
+    #expect(try await chain.seal(limit: 10) == false)
+    #expect(try await chain.verify() == .intact(sealed: 25, unsealed: 0))
+    try await write(3)
+    #expect(try await chain.verify() == .intact(sealed: 25, unsealed: 3))
+  }
+
+  @Test func `two nodes that chain at once make one chain`() async throws {
+    try await write(300)
+    let (chain, other) = (chain, AuditChain(storage: storage, ring: try ring(1)))
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for node in [chain, other, chain, other] {
+        group.addTask { for _ in 0..<60 { _ = try await node.seal(limit: 10) } }
+      }
+      try await group.waitForAll()
+    }
+    #expect(try await chain.verify() == .intact(sealed: 300, unsealed: 0))
+  }
+
+  @Test func `a line that was changed, taken away or added breaks the chain`() async throws {
+    try await write(10)
+    _ = try await chain.seal()
+    let lines = try await storage.audit(AuditQuery(after: 0, account: nil, limit: 20))
+    let head = try #require(try await storage.auditChain().head)
+    // A copy with the third line told otherwise, in the same place.
+    let forged = MemoryStorage()
+    for (index, line) in lines.enumerated() {
+      try await forged.append(index == 2 ? entry("changed") : line.entry)
+    }
+    _ = try await forged.sealAudit(expecting: nil, digests: lines.compactMap(\.digest), head: head)
+    #expect(try await AuditChain(storage: forged, ring: ring(1)).verify() == .broken(at: 3))
+    // A copy without the last line, though the head says that there is one.
+    let short = MemoryStorage()
+    for line in lines.dropLast() { try await short.append(line.entry) }
+    try await short.append(entry("another"))
+    _ = try await short.sealAudit(expecting: nil, digests: lines.compactMap(\.digest), head: head)
+    #expect(try await AuditChain(storage: short, ring: ring(1)).verify() == .broken(at: 10))
+  }
+
+  @Test func `an end that no key of ours signed is forged, and one of a key that is gone cannot be told`()
+    async throws
+  {
+    try await write(3)
+    _ = try await chain.seal()
+    let head = try #require(try await storage.auditChain().head)
+    #expect(try await AuditChain(storage: storage, ring: ring(2)).verify() == .keyMissing(head.masterKey))
+    #expect(
+      try await AuditChain(storage: storage, ring: ring(2, 1)).verify() == .intact(sealed: 3, unsealed: 0))
+    let forged = AuditSeal(
+      position: head.position, digest: head.digest, code: [UInt8](repeating: 0, count: 32),
+      masterKey: head.masterKey)
+    let lines = try await storage.audit(AuditQuery(after: 0, account: nil, limit: 20))
+    let copy = MemoryStorage()
+    for line in lines { try await copy.append(line.entry) }
+    _ = try await copy.sealAudit(expecting: nil, digests: lines.compactMap(\.digest), head: forged)
+    #expect(try await AuditChain(storage: copy, ring: ring(1)).verify() == .forged)
+  }
+
+  @Test func `what is forgotten leaves an anchor, and the rest stays intact`() async throws {
+    try await write(10, at: 100)
+    try await write(5, at: 200)
+    #expect(try await chain.forget(before: UnixTime(150)) == false, "nothing is sealed yet")
+    _ = try await chain.seal()
+    #expect(try await chain.forget(before: UnixTime(150), limit: 4))
+    #expect(try await chain.verify() == .intact(sealed: 11, unsealed: 0))
+    while try await chain.forget(before: UnixTime(150), limit: 4) {}
+    #expect(try await chain.verify() == .intact(sealed: 5, unsealed: 0))
+    while try await chain.forget(before: UnixTime(300)) {}
+    #expect(try await chain.verify() == .intact(sealed: 0, unsealed: 0))
+    try await write(2, at: 300)
+    _ = try await chain.seal()
+    #expect(try await chain.verify() == .intact(sealed: 2, unsealed: 0))
+    #expect(
+      try await storage.audit(AuditQuery(after: 0, account: nil, limit: 5)).map(\.entry.position) == [16, 17])
+  }
+}
