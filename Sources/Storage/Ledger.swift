@@ -197,6 +197,14 @@ extension LedgerStorage {
     try await read { (book) throws(StorageError) in try decideLookup(of: keys, in: &book) }
   }
 
+  package func lastUses(of accounts: [AccountID]) async throws(StorageError) -> [AccountID: UnixTime] {
+    try await read { (book) throws(StorageError) in
+      var uses: [AccountID: UnixTime] = [:]
+      for id in accounts { uses[id] = try book.sessions(of: id).map(\.rotatedAt).max() }
+      return uses
+    }
+  }
+
   package func accounts(
     in order: AccountOrder, offset: Int, limit: Int
   ) async throws(StorageError) -> AccountList {

@@ -43,6 +43,8 @@ package protocol Storage: Sendable {
   func account(_ id: AccountID) async throws(StorageError) -> Account?
   /// The accounts of several keys, each once, in the order of the keys; a key that nobody has adds none.
   func find(_ keys: [AccountKey]) async throws(StorageError) -> [Account]
+  /// When each account was last refreshed or signed in to, as far as a session of it lives.
+  func lastUses(of accounts: [AccountID]) async throws(StorageError) -> [AccountID: UnixTime]
   /// Accounts out of an order; what comes before is walked over, so this is for administrators.
   func accounts(in order: AccountOrder, offset: Int, limit: Int) async throws(StorageError) -> AccountList
   /// Accounts in the order of their creation, and where the next page begins.

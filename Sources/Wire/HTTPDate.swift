@@ -35,6 +35,15 @@ package func httpDate(ofSeconds seconds: Int64) -> String {
   return "\(weekday), \(twoDigits(dayOfMonth)) \(months[Int(month) - 1]) \(year) \(clock) GMT"
 }
 
+/// A moment as RFC 3339 writes it, in UTC and whole seconds; one outside of 1970 to 9999 becomes the nearest inside.
+package func timestamp(ofSeconds seconds: Int64) -> String {
+  let moment = min(max(seconds, 0), 253_402_300_799)
+  let (day, rest) = moment.quotientAndRemainder(dividingBy: 86_400)
+  let (year, month, dayOfMonth) = civilDate(day)
+  let clock = [rest / 3600, rest / 60 % 60, rest % 60].map { twoDigits($0) }.joined(separator: ":")
+  return "\(year)-\(twoDigits(month))-\(twoDigits(dayOfMonth))T\(clock)Z"
+}
+
 private let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
 /// The date that is so many days after 1970-01-01: the way back from ``days(_:_:_:)``, with eras of 400 years, after

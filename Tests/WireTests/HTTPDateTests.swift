@@ -32,4 +32,14 @@ import Wire
   func `what is no date of this form has no moment`(_ text: String) {
     #expect(secondsOfHTTPDate(text) == nil)
   }
+
+  @Test(
+    arguments: [
+      (0, "1970-01-01T00:00:00Z"), (951_782_399, "2000-02-28T23:59:59Z"),
+      (951_782_400, "2000-02-29T00:00:00Z"),
+      (1_800_000_000, "2027-01-15T08:00:00Z"), (.max, "9999-12-31T23:59:59Z"), (-1, "1970-01-01T00:00:00Z"),
+    ] as [(Int64, String)])
+  func `a timestamp is that of RFC 3339`(_ row: (Int64, String)) {
+    #expect(timestamp(ofSeconds: row.0) == row.1)
+  }
 }

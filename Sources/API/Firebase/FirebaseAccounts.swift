@@ -136,10 +136,12 @@ extension AccountChangeOutcome {
 
 extension Response {
   /// Accounts; with none there is no such member, since some SDKs mishandle an empty list.
-  static func users(_ accounts: [Account]) -> Response {
+  ///
+  /// - Parameter lastUses: When they were last refreshed, for administrators.
+  static func users(_ accounts: [Account], lastUses: [AccountID: UnixTime] = [:]) -> Response {
     var out = JSONWriter(reserving: 1024)
     out.member("kind", "identitytoolkit#GetAccountInfoResponse")
-    if !accounts.isEmpty { out.member("users", jsonArray: accounts.map(\.userRecord)) }
+    if !accounts.isEmpty { out.member("users", jsonArray: accounts.map { $0.userRecord(lastUse: lastUses[$0.id]) }) }
     return .json(out.finish())
   }
 

@@ -28,7 +28,8 @@ struct FirebaseAdministration: Sendable {
       keys.append(.identity(ProviderIdentity(provider: asciiLowercase(provider), subject: subject)))
     }
     let wanted = keys
-    return .users(try await stored { () throws(StorageError) in try await accounts.storage.find(wanted) })
+    let found = try await stored { () throws(StorageError) in try await accounts.storage.find(wanted) }
+    return .users(found, lastUses: try await lastUses(of: found))
   }
 
   /// `accounts:batchGet`: all accounts, page by page in the order of their creation.
@@ -68,9 +69,17 @@ struct FirebaseAdministration: Sendable {
     }
     var out = JSONWriter(reserving: 1024 * (page.accounts.count + 1))
     out.member("kind", kind)
-    if !page.accounts.isEmpty { out.member("users", jsonArray: page.accounts.map(\.userRecord)) }
+    let uses = try await lastUses(of: page.accounts)
+    if !page.accounts.isEmpty {
+      out.member("users", jsonArray: page.accounts.map { $0.userRecord(lastUse: uses[$0.id]) })
+    }
     if let next = page.next { out.member("nextPageToken", String(next.position)) }
     return .json(out.finish())
+  }
+
+  private func lastUses(of found: [Account]) async throws(Failure) -> [AccountID: UnixTime] {
+    let ids = found.map(\.id)
+    return try await stored { () throws(StorageError) in try await accounts.storage.lastUses(of: ids) }
   }
 
   /// `accounts`, or `accounts:signUp` with an administrator's bearer: a new account.

@@ -62,7 +62,7 @@ struct FirebaseBulk: Sendable {
     var out = JSONWriter(reserving: 1024 * (list.accounts.count + 1))
     out.member("recordsCount", String(list.count))
     if returnsAccounts, !list.accounts.isEmpty {
-      out.member("userInfo", jsonArray: list.accounts.map(\.userRecord))
+      out.member("userInfo", jsonArray: list.accounts.map { $0.userRecord() })
     }
     return .json(out.finish())
   }

@@ -4,16 +4,20 @@ internal import Wire
 extension Account {
   /// The account as Firebase's SDKs read one. What is not known is left out, since some of them take null or an empty
   /// text for a value; 64-bit numbers are text.
-  var userRecord: [UInt8] {
+  ///
+  /// - Parameter lastUse: When a session of it was last refreshed, for administrators.
+  func userRecord(lastUse: UnixTime? = nil) -> [UInt8] {
     var out = JSONWriter(reserving: 1024)
     out.member("localId", id.text)
     out.profile(of: self)
     if isDisabled { out.member("disabled", true) }
     out.member("customAttributes", customClaims)
     if let validSince { out.member("validSince", String(validSince.seconds)) }
-    out.member("createdAt", milliseconds(createdAt))
+    // Zero would be refused by some readers, so an import without a time has none.
+    if createdAt.seconds > 0 { out.member("createdAt", milliseconds(createdAt)) }
     // Who never signed in has no time of it: zero would be refused.
     if lastSignInAt.seconds > 0 { out.member("lastLoginAt", milliseconds(lastSignInAt)) }
+    if let lastUse { out.member("lastRefreshAt", timestamp(ofSeconds: lastUse.seconds)) }
     return out.finish()
   }
 }

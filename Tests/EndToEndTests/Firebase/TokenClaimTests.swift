@@ -1,3 +1,4 @@
+import Foundation
 import MockApple
 import Testing
 import Wire
@@ -57,6 +58,27 @@ struct TokenClaimTests {
       #expect(firebase.object("identities")?.texts("apple.com") == [subject])
       #expect(firebase.object("identities")?.texts("google.com") == ["g-1"])
       #expect(firebase.text("sign_in_provider") == "apple.com")
+    }
+  }
+
+  @Test func `trap 16 an administrator sees when an account was last refreshed, as RFC 3339 writes it`()
+    async throws
+  {
+    let admin = "an-administrators-token"
+    try await withService(["BRAMLEY_ADMIN_TOKEN": admin]) { service in
+      let person = try await service.signIn(Mint.credential())
+      func look() async throws -> String? {
+        let answer = try await service.post(
+          FirebasePath.toolkit + "/v1/projects/bramley/accounts:lookup",
+          [("localId", "[\(quoted(person.localID))]")], bearer: admin)
+        return try answer.json.objects("users").first?.text("lastRefreshAt")
+      }
+      let time = try #require(try await look())
+      #expect(
+        time.range(
+          of: #"^20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]Z$"#,
+          options: .regularExpression) != nil)
+      #expect(try await service.lookup(person.idToken)["lastRefreshAt"] == nil)
     }
   }
 
