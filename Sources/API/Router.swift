@@ -78,6 +78,7 @@ package struct Router: Sendable {
     _ call: Call, to route: Route, _ parameters: [String: String]
   ) throws(Failure) -> Call {
     var call = call
+    call.face = route.face
     call.administrator = try call.policy.admit(call.request, to: route)
     call.parameters = parameters
     if let project = parameters["project"], !project.utf8.elementsEqual(projectID.utf8) {

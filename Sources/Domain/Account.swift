@@ -68,7 +68,11 @@ package struct Profile: Sendable, Equatable {
   /// Whether mail to the address goes through a relay of the provider's: what the token says, and for an address
   /// without a token the domain that Apple gives out. Such an address names an app's view of a person, nobody else's.
   package var isRelayed: Bool {
-    isPrivateEmail || (email?.text.hasSuffix("@privaterelay.appleid.com") ?? false)
+    guard !isPrivateEmail, let email else { return isPrivateEmail }
+    let folded = email.text.utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+    return ["@privaterelay.appleid.com", "@private.icloud.com"].contains { domain in
+      folded.suffix(domain.utf8.count).elementsEqual(domain.utf8)
+    }
   }
 }
 

@@ -73,22 +73,23 @@ enum AccountSQL {
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
       a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url
-    FROM (SELECT * FROM accounts WHERE email = ?1 ORDER BY number LIMIT ?2) AS a
+    FROM (SELECT * FROM accounts WHERE email = ?1 ORDER BY is_email_verified DESC, number LIMIT ?2) AS a
       LEFT JOIN identities AS i ON i.account = a.number
-    ORDER BY a.number, i.provider
+    ORDER BY a.is_email_verified DESC, a.number, i.provider
     """
 
-  // One statement for all fields: it walks the table whatever the order, and only administrators ask.
+  // One statement for all fields: it walks the table whatever the order, and only administrators ask. The rows are
+  // fetched only once the order is known.
   static let accountsAscending: StaticString = """
     SELECT a.number, a.id, a.created_at, a.last_sign_in_at, a.is_disabled, a.is_anonymous, a.email,
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
       a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url
-    FROM (SELECT accounts.*, row_number() OVER (ORDER BY CASE ?1 WHEN 0 THEN id WHEN 1 THEN email
-        WHEN 2 THEN coalesce(chosen_name, given_name) WHEN 3 THEN created_at ELSE last_sign_in_at END, number)
-        AS place FROM accounts ORDER BY place LIMIT ?2 OFFSET ?3) AS a
-      LEFT JOIN identities AS i ON i.account = a.number
-    ORDER BY a.place, i.provider
+    FROM (SELECT number AS place, CASE ?1 WHEN 0 THEN id WHEN 1 THEN email
+        WHEN 2 THEN coalesce(chosen_name, given_name) WHEN 3 THEN created_at ELSE last_sign_in_at END AS field
+        FROM accounts ORDER BY field, place LIMIT ?2 OFFSET ?3) AS wanted
+      JOIN accounts AS a ON a.number = wanted.place LEFT JOIN identities AS i ON i.account = a.number
+    ORDER BY wanted.field, wanted.place, i.provider
     """
 
   static let accountsDescending: StaticString = """
@@ -96,11 +97,11 @@ enum AccountSQL {
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
       a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url
-    FROM (SELECT accounts.*, row_number() OVER (ORDER BY CASE ?1 WHEN 0 THEN id WHEN 1 THEN email
-        WHEN 2 THEN coalesce(chosen_name, given_name) WHEN 3 THEN created_at ELSE last_sign_in_at END DESC, number)
-        AS place FROM accounts ORDER BY place LIMIT ?2 OFFSET ?3) AS a
-      LEFT JOIN identities AS i ON i.account = a.number
-    ORDER BY a.place, i.provider
+    FROM (SELECT number AS place, CASE ?1 WHEN 0 THEN id WHEN 1 THEN email
+        WHEN 2 THEN coalesce(chosen_name, given_name) WHEN 3 THEN created_at ELSE last_sign_in_at END AS field
+        FROM accounts ORDER BY field DESC, place LIMIT ?2 OFFSET ?3) AS wanted
+      JOIN accounts AS a ON a.number = wanted.place LEFT JOIN identities AS i ON i.account = a.number
+    ORDER BY wanted.field DESC, wanted.place, i.provider
     """
 
   static let accountCount: StaticString = "SELECT count(*) FROM accounts"

@@ -77,7 +77,8 @@ package func decideAccountChange(
     return .emailTaken
   }
   for added in change.addedIdentities {
-    let isOther = account.identity(at: added.provider).map { $0.identity != added.identity } ?? false
+    let present = change.removedProviders.contains(added.provider) ? nil : account.identity(at: added.provider)
+    let isOther = present.map { $0.identity != added.identity } ?? false
     let holder = try ledger.account(holding: added.identity)
     guard !isOther, holder == nil || holder?.id == account.id else { return .identityTaken }
   }
@@ -162,8 +163,10 @@ extension Account {
     change.email.apply(to: &email)
     let isNew = email != profile.email
     let isVerified = change.isEmailVerified ?? (isNew ? false : profile.isEmailVerified)
-    guard isNew || isVerified != profile.isEmailVerified else { return }
+    // Who says it again vouches for what an import said.
+    guard change.email != .keep || change.isEmailVerified != nil else { return }
     emailOrigin = email == nil ? .provider : .administrator
+    if email != nil { isAnonymous = false }
     profile = Profile(
       email: email, isEmailVerified: isVerified && email != nil,
       isPrivateEmail: isNew ? false : profile.isPrivateEmail, realUserStatus: profile.realUserStatus)

@@ -51,8 +51,7 @@ func decideLookup(of keys: [AccountKey], in ledger: inout some Ledger) throws(St
     case .id(let id): account = try ledger.account(id)
     case .identity(let identity): account = try ledger.account(holding: identity)
     case .email(let email):
-      let holders = try ledger.accounts(holding: email)
-      account = holders.first(where: \.profile.isEmailVerified) ?? holders.first
+      account = try ledger.accounts(holding: email).first
     }
     if let account, seen.insert(account.id).inserted { found.append(account) }
   }

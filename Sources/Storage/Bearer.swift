@@ -58,7 +58,9 @@ func decideTarget(
     switch try decideGrant(to: bearer, in: &ledger) {
     case .failure(let refusal): return .failure(refusal)
     case .success(let grant):
-      return isGrave && !bearer.isRecentLogin ? .failure(.loginTooOld) : .success(grant.account)
+      // An anonymous account has no way to sign in again.
+      let isOld = isGrave && !bearer.isRecentLogin && !grant.account.isAnonymous
+      return isOld ? .failure(.loginTooOld) : .success(grant.account)
     }
   }
 }

@@ -7,7 +7,8 @@ package protocol Ledger {
 
   mutating func account(_ id: AccountID) throws(StorageError) -> Account?
   mutating func account(holding identity: ProviderIdentity) throws(StorageError) -> Account?
-  /// The oldest accounts that hold an address, at most ``Limits/accountsOfOneEmail``, oldest first.
+  /// Accounts that hold an address, at most ``Limits/accountsOfOneEmail``: those that hold it verified first, and of
+  /// each kind the oldest first.
   mutating func accounts(holding email: EmailAddress) throws(StorageError) -> [Account]
   mutating func accounts(after position: Int64, limit: Int) throws(StorageError) -> AccountPage
   mutating func accounts(in order: AccountOrder, offset: Int, limit: Int) throws(StorageError) -> [Account]

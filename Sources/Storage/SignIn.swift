@@ -192,6 +192,8 @@ private func join(
 ) throws(StorageError) -> SignInOutcome {
   guard !holder.isDisabled else { return .accountDisabled }
   var account = holder
+  // What was given out for an anonymous account is void for who compares with this, as its sessions are for us.
+  if account.isAnonymous { account.validSince = intent.now }
   account.isAnonymous = false
   account.learn(intent.profile, name: intent.name, at: intent.now)
   account.identities.append(intent.linkedIdentity)

@@ -31,9 +31,17 @@ extension FirebaseBody {
     return try accountID(text, field: "localId")
   }
 
+  /// Providers to be taken off an account.
+  func removedProviders() throws(Failure) -> [String] {
+    var providers: [String] = []
+    for text in try texts("deleteProvider") { providers.append(try providerID(text, field: "deleteProvider")) }
+    return providers
+  }
+
+  /// An address that an administrator gives or asks for; in lower case, as Firebase keeps them.
   func email() throws(Failure) -> EmailAddress? {
     guard let text = try text("email") else { return nil }
-    guard let email = EmailAddress(text) else { throw Failure(.invalidEmail, field: "email") }
+    guard let email = EmailAddress(asciiLowercase(text)) else { throw Failure(.invalidEmail, field: "email") }
     return email
   }
 
@@ -46,10 +54,7 @@ extension FirebaseBody {
   func photoURL() throws(Failure) -> Change<String> {
     try change("photoUrl") { (text) throws(Failure) in
       guard text.utf8.count <= Limits.urlBytes else { throw Failure(.fieldTooLong, field: "photoUrl") }
-      let isAddress = ["https://", "http://"].contains { asciiLowercase(text).hasPrefix($0) }
-      guard isAddress, text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else {
-        throw Failure(.fieldInvalid, field: "photoUrl")
-      }
+      guard isPhotoAddress(text) else { throw Failure(.fieldInvalid, field: "photoUrl") }
       return .set(text)
     }
   }
@@ -90,9 +95,8 @@ extension FirebaseBody {
   }
 
   func linkedIdentity() throws(Failure) -> LinkedIdentity? {
-    guard let provider = try text("providerId", atMost: 128) else {
-      throw Failure(.fieldMissing, field: "providerId")
-    }
+    guard let named = try text("providerId") else { throw Failure(.fieldMissing, field: "providerId") }
+    let provider = try providerID(named, field: "providerId")
     if provider == "phone" || provider == "password" { return nil }
     let (rawID, federatedID) = (try text("rawId"), try text("federatedId"))
     guard let raw = rawID ?? federatedID else {
@@ -100,10 +104,10 @@ extension FirebaseBody {
     }
     guard let subject = Subject(raw) else { throw Failure(.fieldInvalid, field: "rawId") }
     return LinkedIdentity(
-      ProviderIdentity(provider: asciiLowercase(provider), subject: subject),
+      ProviderIdentity(provider: provider, subject: subject),
       email: try text("email", atMost: Limits.emailBytes).flatMap(EmailAddress.init)?.text,
       displayName: try text("displayName").flatMap { cleanedText($0) },
-      photoURL: try text("photoUrl", atMost: Limits.urlBytes))
+      photoURL: try text("photoUrl").flatMap { isPhotoAddress($0) ? $0 : nil })
   }
 
   /// Absent keeps, empty clears.
@@ -122,6 +126,23 @@ private func claims(from text: String) throws(Failure) -> String? {
   } catch {
     throw Failure(refusing: error)
   }
+}
+
+/// A provider's name, of an alphabet in which equal is equal byte by byte; in lower case.
+func providerID(_ text: String, field: String) throws(Failure) -> String {
+  let isPlain = text.utf8.allSatisfy { byte in
+    switch byte {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"): true
+    default: false
+    }
+  }
+  guard isPlain, (1...128).contains(text.utf8.count) else { throw Failure(.fieldInvalid, field: field) }
+  return asciiLowercase(text)
+}
+
+private func isPhotoAddress(_ text: String) -> Bool {
+  text.utf8.count <= Limits.urlBytes && text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F }
+    && ["https://", "http://"].contains { asciiLowercase(text).hasPrefix($0) }
 }
 
 func accountID(_ text: String, field: String) throws(Failure) -> AccountID {

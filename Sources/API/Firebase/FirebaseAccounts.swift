@@ -42,7 +42,7 @@ struct FirebaseAccounts: Sendable {
     var change = AccountChange()
     change.displayName = try body.displayName()
     change.photoURL = try body.photoURL()
-    change.removedProviders = try body.texts("deleteProvider").map(asciiLowercase)
+    change.removedProviders = try body.removedProviders()
     for attribute in try body.enumerations("deleteAttribute", of: DeletableAttribute.self) {
       switch attribute {
       case .displayName: change.displayName = .clear

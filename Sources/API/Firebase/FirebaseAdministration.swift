@@ -144,7 +144,7 @@ struct FirebaseAdministration: Sendable {
     change.isEmailVerified = try body.flag("emailVerified")
     change.isDisabled = try body.flag("disableUser")
     change.validSince = try body.validSince()
-    change.removedProviders = try body.texts("deleteProvider").map(asciiLowercase)
+    change.removedProviders = try body.removedProviders()
     if let linked = try body.object("linkProviderUserInfo")?.linkedIdentity() {
       change.addedIdentities = [linked]
     }

@@ -32,6 +32,7 @@ struct FirebaseSessions: Sendable {
     try limits.take(call.address, from: limits.signInsByAddress)
     let body = try call.firebaseBody()
     try body.refuseTenant()
+    try body.refuse(["targetProjectId"], as: .insufficientPermission)
     guard let text = try body.text("token") else { throw Failure(.missingCustomToken) }
     let keys = call.policy.customTokenKeys
     guard !keys.isEmpty else { throw Failure(.customTokensNotEnabled) }
@@ -42,14 +43,13 @@ struct FirebaseSessions: Sendable {
       throw Failure(refusing: error)
     }
     try limits.take(Array(token.account.text.utf8), from: limits.signInsByAccount)
-    let newAccount = NewAccountReservation(call, isWanted: true)
-    do throws(SessionRefusal) {
-      let session = try await issuer.signIn(
-        with: token, createsAccount: newAccount.isGranted, by: call.origin)
-      newAccount.settle(session)
+    do {
+      let session = try await call.openingAccount(isWanted: true) { (makesAccount) throws(SessionRefusal) in
+        try await issuer.signIn(with: token, createsAccount: makesAccount, by: call.origin)
+      }
       return .json(answer("identitytoolkit#VerifyCustomTokenResponse", session))
     } catch {
-      throw newAccount.settle(error)
+      throw Failure(refusing: error)
     }
   }
 

@@ -13,29 +13,30 @@ struct FirebaseSignIn: Sendable {
   /// Whether a conflict is answered with 200 and an `errorMessage`, as iOS always asks.
   private let returnsConflicts: Bool
 
-  /// Whether a body has this form: it has a field that ours does not have.
-  static func isForm(of body: JSONObject) -> Bool {
-    let marks = [
-      "postBody", "post_body", "pendingToken", "pending_token", "requestUri", "request_uri", "sessionId",
-      "session_id", "returnSecureToken", "return_secure_token",
-    ]
-    return marks.contains { name in
-      switch body[name] {
-      case nil, .null: false
-      default: true
-      }
-    }
+  /// Whether a body has this form: it has a field that ours does not have, or it went to a path of Firebase's and has
+  /// not the one that ours cannot be without.
+  static func isForm(of body: JSONObject, onFirebasePath: Bool) -> Bool {
+    let fields = FirebaseBody(body)
+    return ["postBody", "pendingToken", "requestUri", "sessionId"].contains { fields.has($0) }
+      || onFirebasePath && !fields.has("rawNonce")
   }
 
   init(_ body: FirebaseBody) throws(Failure) {
     try body.refuseTenant()
+    try body.refuse(["targetProjectId"], as: .insufficientPermission)
     guard let requestURI = try body.text("requestUri") else { throw Failure(.missingRequestURI) }
     guard let parameters = callbackParameters(of: requestURI) else { throw Failure(.invalidRequestURI) }
-    postBody = try readPostBody(body.text("postBody") ?? parameters)
+    let given = try body.text("postBody")
+    postBody = try readPostBody(given ?? parameters)
     guard postBody.providerID == nil || postBody.providerID == appleProviderID else {
       throw Failure(.invalidProviderID)
     }
     pendingToken = try body.text("pendingToken")
+    // What stands beside a pending token has to carry the very token that it was made of.
+    let carriesSomething = given != nil || postBody.providerID != nil || !postBody.nonces.isEmpty
+    guard pendingToken == nil || postBody.idToken != nil || !carriesSomething else {
+      throw Failure(.invalidPendingToken)
+    }
     idToken = try body.text("idToken")
     createsAccount = try body.flag("autoCreate") ?? true
     returnsConflicts = try body.flag("returnIdpCredential") ?? false

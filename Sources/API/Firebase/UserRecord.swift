@@ -12,7 +12,8 @@ extension Account {
     out.profile(of: self)
     if isDisabled { out.member("disabled", true) }
     out.member("customAttributes", customClaims)
-    if let validSince { out.member("validSince", String(validSince.seconds)) }
+    // A token of an account that had the same id before is older than this one.
+    out.member("validSince", String((validSince ?? createdAt).seconds))
     // Zero would be refused by some readers, so an import without a time has none.
     if createdAt.seconds > 0 { out.member("createdAt", milliseconds(createdAt)) }
     // Who never signed in has no time of it: zero would be refused.

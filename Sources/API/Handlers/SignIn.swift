@@ -13,7 +13,7 @@ struct SignIn: Sendable {
   func respond(to call: Call) async throws(Failure) -> Response {
     try await operation.counted(call) { () throws(Failure) in
       let body = try call.request.jsonBody()
-      return FirebaseSignIn.isForm(of: body)
+      return FirebaseSignIn.isForm(of: body, onFirebasePath: call.face == .firebase)
         ? try await respond(to: call, firebase: FirebaseSignIn(FirebaseBody(body)))
         : try await respond(to: call, own: SignInBody(body))
     }
@@ -38,7 +38,10 @@ struct SignIn: Sendable {
     to call: Call, firebase body: FirebaseSignIn
   ) async throws(Failure) -> (SignInResult, Response) {
     let result: SignInResult
-    if let bearer = try bearers.bearer(of: call.request) {
+    // An administrator's bearer stands for an API key here, and for nobody's session.
+    if call.administrator == nil, let bearer = try bearers.bearer(of: call.request) {
+      // Two sessions would be one field named twice.
+      guard body.idToken == nil else { throw Failure(.duplicateMember, field: "idToken") }
       result = try await operation.perform(body.order(link: bearer), call)
     } else {
       let link = try bearers.claims(of: body.idToken)

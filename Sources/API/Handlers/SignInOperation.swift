@@ -146,21 +146,18 @@ struct SignInOperation: Sendable {
   ) async throws(Failure) -> SignInResult {
     let limits = call.policy.limits
     try limits.take(Array(proof.subject.text.utf8), from: limits.signInsByAccount)
-    let newAccount = NewAccountReservation(call, isWanted: order.createsAccount)
     let cause: SignInConflict.Cause
-    do throws(SessionRefusal) {
-      let session = try await open(newAccount.isGranted)
-      newAccount.settle(session)
+    do throws(OpeningRefusal) {
+      let session = try await call.openingAccount(isWanted: order.createsAccount, open)
       return .signedIn(
         SignedIn(
           session: session, subject: proof.subject, idToken: proof.token?.text, rawNonce: proof.rawNonce,
           rawUserInfo: proof.token?.claimsText))
     } catch {
-      let failure = newAccount.settle(error)
       switch error {
-      case .identityAlreadyLinked: cause = .identityLinked
-      case .emailHeld(let account): cause = .emailHeld(account)
-      default: throw failure
+      case .refused(.identityAlreadyLinked): cause = .identityLinked
+      case .refused(.emailHeld(let account)): cause = .emailHeld(account)
+      default: throw Failure(refusing: error)
       }
     }
     return .conflict(

@@ -11,6 +11,8 @@ package struct Call: Sendable {
   let address: [UInt8]
   /// What stands in the path for the names of the route's template, as it was sent.
   package internal(set) var parameters: [String: String] = [:]
+  /// Of the route that it went to.
+  package internal(set) var face = Face.bramley
   /// The administrator whose bearer came with it; nil for everybody else, and where nobody asked.
   package internal(set) var administrator: String?
 
