@@ -51,7 +51,9 @@ final class RevocationFollower: Sendable {
   ///
   /// - Returns: Milliseconds to wait before the next time.
   func poll() async -> Int64 {
-    let (cursor, isFirst) = state.withLock { ($0.list.cursor, $0.list.silence(at: clock.steady.now()) == nil) }
+    let (cursor, isFirst) = state.withLock {
+      ($0.list.cursor, $0.list.silence(at: clock.steady.now()) == nil)
+    }
     let response = try? await fetcher.fetch(request(since: cursor, wait: isFirst ? 0 : Self.waitSeconds))
     let page = response.flatMap { $0.status == 200 ? RevocationPage(parsing: $0.body) : nil }
     let (steady, now) = (clock.steady.now(), clock.wall.now())

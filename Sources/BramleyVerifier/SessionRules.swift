@@ -1,4 +1,4 @@
-package import Domain
+internal import Domain
 internal import JOSE
 internal import Wire
 

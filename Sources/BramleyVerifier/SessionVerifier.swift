@@ -131,7 +131,7 @@ private func joined(_ path: String, at base: String) -> String {
 }
 
 extension RevocationFeed {
-  fileprivate func joined(at issuer: String) -> String {
+  fileprivate func address(at issuer: String) -> String {
     url ?? joined("/v1/revocations", at: issuer)
   }
 }
