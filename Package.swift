@@ -147,7 +147,7 @@ let package = Package(
         "Storage",
         "Telemetry", "TestSupport", "Wire",
       ]),
-    tests("EndToEndTests", ["Contract", "MockApple", "Crypto", "Domain", "Wire"]),
+    tests("EndToEndTests", ["BramleyVerifier", "Contract", "MockApple", "Crypto", "Domain", "Wire"]),
   ]
 )
 
