@@ -5,6 +5,8 @@
 // A library for others: what is public here is a promise to programs that are not in this package.
 //===------------------------------------------------------------------------===//
 
+internal import Domain
+
 /// Why a token was not accepted.
 public enum VerificationError: Error, Equatable, Sendable {
   /// No session JWT at all: not three parts of canonical base64url with the claims that every session JWT has, or
@@ -69,13 +71,13 @@ public struct RevocationFeed: Sendable {
     case accepts
   }
 
-  /// One of the issuer's `BRAMLEY_SERVICE_KEYS`.
-  public var serviceKey: String
+  let serviceKey: Secret<String>
   /// The feed's address; nil for the issuer's `/v1/revocations`.
   public var url: String?
   /// How long the feed may be silent before ``silence`` counts.
   public var tolerance: Duration = .seconds(60)
   public var silence = Silence.refuses
 
-  public init(serviceKey: String) { self.serviceKey = serviceKey }
+  /// - Parameter serviceKey: One of the issuer's `BRAMLEY_SERVICE_KEYS`.
+  public init(serviceKey: String) { self.serviceKey = Secret(serviceKey) }
 }

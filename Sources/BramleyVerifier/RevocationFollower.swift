@@ -14,6 +14,9 @@ final class RevocationFollower: Sendable {
   private let url: String
   private let serviceKey: Secret<String>
   private let toleranceMilliseconds: Int64
+  /// How late the issuer may answer when there is nothing new: not so late that waiting would count as silence, and
+  /// before proxies cut the connection off.
+  private let waitSeconds: Int64
   private let silence: RevocationFeed.Silence
   private let leeway: Int64
   private let fetcher: any HTTPFetching
@@ -21,8 +24,9 @@ final class RevocationFollower: Sendable {
 
   init(_ feed: RevocationFeed, url: String, leeway: Int64, fetcher: any HTTPFetching, clock: VerifierClock) {
     self.url = url
-    serviceKey = Secret(feed.serviceKey)
+    serviceKey = feed.serviceKey
     toleranceMilliseconds = feed.tolerance.inMilliseconds
+    waitSeconds = min(max(toleranceMilliseconds / 2000, 1), 20)
     silence = feed.silence
     self.leeway = leeway
     self.fetcher = fetcher
@@ -51,10 +55,9 @@ final class RevocationFollower: Sendable {
   ///
   /// - Returns: Milliseconds to wait before the next time.
   func poll() async -> Int64 {
-    let (cursor, isFirst) = state.withLock {
-      ($0.list.cursor, $0.list.silence(at: clock.steady.now()) == nil)
-    }
-    let response = try? await fetcher.fetch(request(since: cursor, wait: isFirst ? 0 : Self.waitSeconds))
+    let begun = clock.steady.now()
+    let (cursor, isFirst) = state.withLock { ($0.list.cursor, $0.list.silence(at: begun) == nil) }
+    let response = try? await fetcher.fetch(request(since: cursor, wait: isFirst ? 0 : waitSeconds))
     let page = response.flatMap { $0.status == 200 ? RevocationPage(parsing: $0.body) : nil }
     let (steady, now) = (clock.steady.now(), clock.wall.now())
     let (waiting, failures) = state.withLock { state in
@@ -69,11 +72,11 @@ final class RevocationFollower: Sendable {
       return (state.waiting, state.failuresInARow)
     }
     for continuation in waiting { continuation.resume() }
-    return failures == 0 ? 0 : min(250 << Int64(min(failures - 1, 10)), 5000)
+    if failures > 0 { return min(250 << Int64(min(failures - 1, 10)), 5000) }
+    // Somebody in between may answer at once without news, again and again.
+    let isNews = isFirst || page?.cursor != cursor
+    return isNews ? 0 : max(0, 1000 - steady.milliseconds(since: begun))
   }
-
-  /// Well below the shortest tolerance that makes sense, and what proxies cut off.
-  private static let waitSeconds: Int64 = 20
 
   private func request(since cursor: String, wait: Int64) -> FetchRequest {
     FetchRequest(

@@ -102,7 +102,7 @@ struct RevocationTests {
       try await verifier.verify(key.token(claims))
     }
     issuer.addPage(cursor: "1")
-    #expect(await verifier.followOnce() == 0)
+    await verifier.followOnce()
     _ = try await verifier.verify(key.token(claims))
   }
 
@@ -115,6 +115,22 @@ struct RevocationTests {
     clock.advance(300)
     await #expect(throws: VerificationError.revoked) { try await verifier.verify(key.token(claims)) }
     _ = try await verifier.verify(key.token(claims.setting("sid", #""ffffffffffffffffffffffffffffffff""#)))
+  }
+
+  @Test func `news are asked for at once, and nothing new not more than once a second`() async throws {
+    let issuer = IssuerDouble(try SigningKey())
+    let verifier = issuer.verifier(clock, feed: feed { $0.tolerance = .seconds(10) })
+    for cursor in ["0", "1", "2", "2"] { issuer.addPage(cursor: cursor) }
+    #expect(await verifier.followOnce() == 0)
+    #expect(await verifier.followOnce() == 0)
+    #expect(await verifier.followOnce() == 0)
+    #expect(await verifier.followOnce() == 1000)
+    #expect(issuer.feedRequests.last?.url.hasSuffix("&wait=5") == true)
+  }
+
+  @Test func `the service key is printed nowhere`() {
+    #expect(!String(reflecting: feed()).contains("service key of 1"))
+    #expect(!"\(feed())".contains("service key of 1"))
   }
 
   @Test(arguments: [

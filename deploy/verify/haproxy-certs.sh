@@ -55,7 +55,11 @@ for ((index = ${#kids[@]}; index < places; index++)); do
 done
 rm "$new/certs.json" "$new/certificate"
 
-if diff -rq "$new" "$folder" >/dev/null 2>&1; then exit 0; fi
+changed=false
+for file in "$new"/*; do
+  cmp -s "$file" "$folder/${file##*/}" || changed=true
+done
+$changed || exit 0
 chmod 755 "$folder"
 chmod 644 "$new"/*
 mv -f "$new"/* "$folder/"
