@@ -58,6 +58,7 @@ public struct KeyPolicy: Sendable, Equatable {
   /// From one fetch that an unknown `kid` caused to the next. A made-up `kid` costs the issuer no more than that.
   public var coolDown: Duration = .seconds(30)
 
+  /// A day, and half a minute.
   public init() {}
 }
 
@@ -76,6 +77,7 @@ public struct RevocationFeed: Sendable {
   public var url: String?
   /// How long the feed may be silent before ``silence`` counts.
   public var tolerance: Duration = .seconds(60)
+  /// What silence beyond the tolerance means.
   public var silence = Silence.refuses
 
   /// - Parameter serviceKey: One of the issuer's `BRAMLEY_SERVICE_KEYS`.

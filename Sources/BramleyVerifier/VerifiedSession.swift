@@ -13,7 +13,9 @@ public struct VerifiedSession: Sendable {
   public let expiresAt: Int64
   /// `auth_time`: when the person signed in, in seconds since 1970.
   public let authenticatedAt: Int64
+  /// `email`; it may be nobody's, unless ``emailVerified``.
   public let email: String?
+  /// `email_verified`.
   public let emailVerified: Bool
   /// `firebase.sign_in_provider`: `apple.com`, `anonymous` or `custom`.
   public let signInProvider: String?
@@ -55,12 +57,15 @@ public struct Claims: Sendable {
   /// The object as JSON text, for a decoder of one's own.
   public var json: [UInt8] { object.bytes }
 
+  /// A string.
   public func text(_ name: String) -> String? { object.text(name) }
 
+  /// A boolean.
   public func flag(_ name: String) -> Bool? {
     if case .flag(let flag) = object[name] { flag } else { nil }
   }
 
+  /// A whole number.
   public func integer(_ name: String) -> Int64? {
     if case .integer(let number) = object[name] { number } else { nil }
   }
@@ -81,6 +86,7 @@ public struct Claims: Sendable {
     return texts.count == values.count ? texts : nil
   }
 
+  /// An object within.
   public func object(_ name: String) -> Claims? {
     if case .object(let inner) = object[name] { Claims(inner) } else { nil }
   }
