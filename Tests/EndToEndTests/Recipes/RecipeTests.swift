@@ -78,13 +78,15 @@ struct RecipeTests {
       let token = try await service.signIn(Mint.credential()).idToken
       foreign.update { $0 = token }
     }
-    try await with(recipe) { _, service, proxy in
+    try await with(recipe) { stage, service, proxy in
       let token = try await service.signIn(Mint.credential()).idToken
       #expect(try await proxy.get(token).status == 200)
       let stranger = foreign.read { $0 }
       let certificates = try await service.get("/v1/certs").json
       let certificate = try #require(certificates.names.first.flatMap { certificates.text($0) })
-      for bad in try forgeries(of: token, stranger: stranger, secret: certificate) + ["x", "..", stranger] {
+      // To HAProxy's HS256 the very name of the file is the secret.
+      let secrets = [certificate, stage.haproxyFolder + "/key-0.pem", stage.haproxyFolder + "/key-1.pem", ""]
+      for bad in try forgeries(of: token, stranger: stranger, secrets: secrets) + ["x", "..", stranger] {
         expectRefusal(try await proxy.get(bad))
       }
       expectRefusal(try await proxy.get(nil))
@@ -92,7 +94,7 @@ struct RecipeTests {
     }
   }
 
-  private func forgeries(of token: String, stranger: String, secret: String) throws -> [String] {
+  private func forgeries(of token: String, stranger: String, secrets: [String]) throws -> [String] {
     let (good, other) = (try TokenParts(token), try TokenParts(stranger))
     let kid = try JSONObject(parsing: decodeBase64URL(good.header.utf8)).text("kid") ?? ""
     let none = base64URLText(Array(#"{"alg":"none","kid":"\#(kid)","typ":"JWT"}"#.utf8))
@@ -103,9 +105,8 @@ struct RecipeTests {
       "\(good.header).\(base64URLText(Array(claims.utf8))).\(good.signature)",
       "\(good.header).\(good.payload).\(other.signature)", "\(good.header).\(good.payload).",
       "\(good.header).\(other.payload).\(other.signature)", "\(none).\(good.payload).",
-      "\(none).\(good.payload).\(good.signature)", good.withMAC(keyedBy: Array(secret.utf8), header: hmac),
-      good.withMAC(keyedBy: [], header: hmac), good.withMAC(keyedBy: Array(kid.utf8), header: hmac),
-    ]
+      "\(none).\(good.payload).\(good.signature)",
+    ] + (secrets + [kid]).map { good.withMAC(keyedBy: Array($0.utf8), header: hmac) }
   }
 
   @Test(arguments: Recipe.present)
@@ -127,19 +128,46 @@ struct RecipeTests {
     }
   }
 
-  @Test(.enabled(if: Program.fakeTime != nil), arguments: Recipe.present)
-  func `an expired token is refused`(_ recipe: Recipe) async throws {
+  /// Signs in now, and goes on that many seconds later.
+  private func later(
+    _ seconds: Int, _ recipe: Recipe, _ body: (String, Service, Proxy) async throws -> Void
+  ) async throws {
     let old = Watched("")
-    try await with(recipe, secondsAhead: 4000) { stage in
+    try await with(recipe, secondsAhead: seconds) { stage in
       let service = try await stage.start(["BRAMLEY_ISSUER": Recipe.issuer])
       let token = try await service.signIn(Mint.credential()).idToken
       old.update { $0 = token }
       try await service.stop()
     } _: { _, service, proxy in
+      try await body(old.read { $0 }, service, proxy)
+    }
+  }
+
+  @Test(.enabled(if: Program.fakeTime != nil), arguments: Recipe.present)
+  func `a token passes as long as it lives`(_ recipe: Recipe) async throws {
+    try await later(3500, recipe) { token, _, proxy in
+      let answer = try await proxy.get(token)
+      #expect(answer.status == 200, "\(answer)")
+    }
+  }
+
+  @Test(.enabled(if: Program.fakeTime != nil), arguments: Recipe.present)
+  func `an expired token is refused`(_ recipe: Recipe) async throws {
+    try await later(4000, recipe) { token, service, proxy in
       let fresh = try await service.signIn(Mint.credential { $0.issuedAt = now() + 4000 })
       let answer = try await proxy.get(fresh.idToken)
       #expect(answer.status == 200, "\(answer)")
-      expectRefusal(try await proxy.get(old.read { $0 }))
+      expectRefusal(try await proxy.get(token))
+    }
+  }
+
+  /// Apache's module does not look at `iat`.
+  @Test(.enabled(if: Program.fakeTime != nil), arguments: Recipe.present.filter { $0 != .apache })
+  func `a token from the future is refused`(_ recipe: Recipe) async throws {
+    try await with(recipe) { stage, service, proxy in
+      let ahead = try await stage.start(["BRAMLEY_ISSUER": Recipe.issuer], secondsAhead: 1200)
+      let early = try await ahead.signIn(Mint.credential { $0.issuedAt = now() + 1200 })
+      expectRefusal(try await proxy.get(early.idToken))
     }
   }
 
