@@ -41,6 +41,7 @@ func system(_ name: String, _ pkgConfig: String, _ package: String) -> Target {
 let package = Package(
   name: "bramley",
   products: [
+    .library(name: "BramleyVerifier", targets: ["BramleyVerifier"]),
     .executable(name: "bramley", targets: ["bramley"]),
     .executable(name: "bramley-mock-apple", targets: ["bramley-mock-apple"]),
   ],
@@ -67,6 +68,9 @@ let package = Package(
     // Layer 3: tokens, and what must be remembered.
     module("JOSE", ["Wire", "Crypto", "Domain"]),
     module("Storage", ["Domain"]),
+
+    // For other programs: verifies session tokens, and links nothing of the service.
+    module("BramleyVerifier", ["Crypto", "Domain", "JOSE", "Outbound", "Wire"]),
 
     // Layer 4: the rules, and the engine that keeps them.
     module("AppleIdentity", ["Wire", "Domain", "Crypto", "JOSE"]),
@@ -125,6 +129,7 @@ let package = Package(
     tests("WireTests", ["Wire", "TestSupport"]),
     tests("DomainTests", ["Domain", "TestSupport"]),
     tests("CryptoTests", ["Crypto", "Domain", "TestSupport", "Wire"]),
+    tests("BramleyVerifierTests", ["BramleyVerifier", "Crypto", "Domain", "JOSE", "TestSupport", "Wire"]),
     tests("JOSETests", ["JOSE", "Crypto", "Domain", "TestSupport", "Wire"]),
     tests("AppleIdentityTests", ["AppleIdentity", "Crypto", "Domain", "JOSE", "TestSupport", "Wire"]),
     tests("SessionsTests", ["Sessions", "Crypto", "Domain", "JOSE", "Storage", "TestSupport", "Wire"]),
@@ -143,7 +148,7 @@ let package = Package(
         "Storage",
         "Telemetry", "TestSupport", "Wire",
       ]),
-    tests("EndToEndTests", ["Contract", "MockApple", "Crypto", "Domain", "Wire"]),
+    tests("EndToEndTests", ["BramleyVerifier", "Contract", "MockApple", "Crypto", "Domain", "Wire"]),
   ]
 )
 

@@ -28,4 +28,7 @@ rm -rf /tmp/bramley-readme
 bash "$folder/commands.sh"
 
 blocks swift >"$folder/sample.swift"
-swiftc -typecheck -swift-version 6 "$folder/sample.swift"
+swift build --target BramleyVerifier
+modules=(-I "$(swift build --show-bin-path)/Modules")
+for library in Sources/C*/module.modulemap; do modules+=(-I "${library%/*}"); done
+swiftc -typecheck -swift-version 6 "${modules[@]}" "$folder/sample.swift"

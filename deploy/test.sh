@@ -44,8 +44,8 @@ swift_tests() {
 }
 
 need_swift
-install_packages "${toolchain_packages[@]}" "${library_packages[@]}" curl faketime jose jq openssl \
-  prometheus python3 python3-venv shellcheck || exit 69
+install_packages "${toolchain_packages[@]}" "${library_packages[@]}" apache2 curl faketime haproxy \
+  jose jq libapache2-mod-auth-openidc nginx-light openssl prometheus python3 python3-venv shellcheck || exit 69
 
 # Real clients, in a place of their own.
 python3 -m venv .venv && .venv/bin/pip install --quiet --disable-pip-version-check \
@@ -53,7 +53,7 @@ python3 -m venv .venv && .venv/bin/pip install --quiet --disable-pip-version-che
 export CLIENTS_PYTHON="$PWD/.venv/bin/python3"
 
 step "the sources are formatted" swift format lint --strict --recursive Package.swift Sources Tests
-step "the scripts are sound" shellcheck --external-sources deploy/*.sh .ci/run
+step "the scripts are sound" shellcheck --external-sources deploy/*.sh deploy/verify/*.sh .ci/run
 step "everything builds" swift build --build-tests
 swift_tests "the tests"
 

@@ -83,12 +83,17 @@ package struct FetchResponse: Sendable, Equatable {
   package let contentType: String?
   /// The `Date` header as it came.
   package let date: String?
+  /// The `Cache-Control` header as it came.
+  package let cacheControl: String?
   package let body: [UInt8]
 
-  package init(status: Int, contentType: String?, date: String? = nil, body: [UInt8]) {
+  package init(
+    status: Int, contentType: String?, date: String? = nil, cacheControl: String? = nil, body: [UInt8]
+  ) {
     self.status = status
     self.contentType = contentType
     self.date = date
+    self.cacheControl = cacheControl
     self.body = body
   }
 }

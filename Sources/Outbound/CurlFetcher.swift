@@ -21,6 +21,9 @@ package final class CurlFetcher: HTTPFetching {
     loop = try TransferLoop(limit: limit, userAgent: userAgent, authorityFile: authorityFile)
   }
 
+  /// Whether ``fetch(_:)`` would take the URL.
+  package static func admits(_ url: String) -> Bool { Address(url: url) != nil }
+
   /// Sends the request and waits for the whole answer.
   ///
   /// A caller whose task is cancelled gets ``FetchError/shuttingDown`` at once and its connection is closed.

@@ -12,6 +12,7 @@ private let allowed: [String: Set<String>] = [
   "Telemetry": ["Domain", "Glibc", "Synchronization", "Threads"],
   "JOSE": ["Crypto", "Domain", "Wire"],
   "Storage": ["Domain", "Synchronization"],
+  "BramleyVerifier": ["Crypto", "Domain", "Glibc", "JOSE", "Outbound", "Synchronization", "Wire"],
   "AppleIdentity": ["Crypto", "Domain", "JOSE", "Synchronization", "Wire"],
   "Sessions": ["Crypto", "Domain", "JOSE", "Storage", "Synchronization", "Wire"],
   "SQLiteStorage": ["CSQLite", "Domain", "Glibc", "Storage", "Synchronization", "Threads"],

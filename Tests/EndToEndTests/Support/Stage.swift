@@ -112,7 +112,8 @@ final class Stage: Sendable {
     return holder
   }
 
-  private func keep(_ child: ChildProcess) -> ChildProcess {
+  /// Sees to it that a program ends with the stage.
+  func keep(_ child: ChildProcess) -> ChildProcess {
     children.update { $0.append(child) }
     return child
   }
