@@ -45,6 +45,16 @@ package struct Router: Sendable {
     }
   }
 
+  /// Bytes that the body of a request may have, judged by its head: more than usual only where the route takes more
+  /// and the request is let in, since a stranger is not worth the memory.
+  package func bodyLimit(of request: Request) -> Int? {
+    let call = makeCall(request)
+    guard let match = match(call), let route = try? match.route(for: request.method),
+      route.bodyLimit > Limits.bodyBytes, (try? admitted(call, to: route, match.parameters)) != nil
+    else { return nil }
+    return route.bodyLimit
+  }
+
   /// What the listener's own refusals say; the request is there unless its head could not be read.
   package func refuse(_ refusal: ListenerRefusal, _ request: Request?) -> Response {
     let failure = Failure(FailureReason(refusal))

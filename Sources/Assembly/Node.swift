@@ -181,10 +181,6 @@ private func listen(
     bodyLimit: Limits.bodyBytes, bodyMemoryLimit: 64 << 20, connectionMemoryLimit: 16 * 1024, idleSeconds: 30,
     headSeconds: 10, deadline: .seconds(15), maxRequestsInFlight: 4096,
     tls: tls.map { TLSIdentity(certificate: $0.certificate, privateKey: $0.privateKey.reveal()) })
-  // A batch of accounts is larger than anything that an app sends.
-  for path in ["/accounts:batchCreate", "/accounts:batchDelete", "/uploadAccount"] {
-    configuration.bodyLimits[path] = Limits.batchBodyBytes
-  }
   // Longer than the feed may wait for news.
   configuration.deadlines["/v1/revocations"] = .seconds(Limits.longPollSeconds + 10)
   do {
@@ -193,6 +189,7 @@ private func listen(
       refusal: { refusal, request in
         slot.router?.refuse(refusal, request) ?? Response(status: 503, closesConnection: true)
       },
+      bodyLimit: { request in slot.router?.bodyLimit(of: request) },
       respond: { request in
         // Between binding and building the router lie microseconds.
         guard let router = slot.router else { return Response(status: 503, closesConnection: true) }

@@ -18,11 +18,14 @@ package final class HTTPListener: Sendable {
   ///   - configuration: Where to listen, and the limits.
   ///   - refusal: What the listener's own refusals say. The request is given, without its body when that did
   ///     not arrive, unless its head could not be read. Called on the listener's threads; must not block.
+  ///   - bodyLimit: Bytes of a request's body where it is another number than the configuration's; nil for that.
+  ///     Asked with the head alone, on the listener's threads; must not block.
   ///   - respond: Answers one request. Runs on the listener's thread until it first suspends, and must not
   ///     block; its task is cancelled when the deadline passes.
   package init(
     _ configuration: ListenerConfiguration,
     refusal: @escaping @Sendable (ListenerRefusal, Request?) -> Response,
+    bodyLimit: @escaping @Sendable (Request) -> Int? = { _ in nil },
     respond: @escaping @Sendable (Request) async -> Response
   ) throws(HTTPListenerError) {
     if let name = configuration.invalidLimit { throw .limitInvalid(name) }
@@ -32,7 +35,7 @@ package final class HTTPListener: Sendable {
     let core = ListenerCore(
       configuration: configuration,
       connectionLimit: affordableConnections(configuration.connectionLimit, descriptors: descriptors),
-      refusal: refusal, respond: respond)
+      refusal: refusal, bodyLimit: bodyLimit, respond: respond)
     let started = try Daemon(accepting: socket, for: core)
     self.core = core
     self.port = port

@@ -11,9 +11,6 @@ package struct ListenerConfiguration: Sendable, Equatable {
   package var connectionLimit: Int
   /// Bytes of a request's body.
   package var bodyLimit: Int
-  /// Bytes of a body that goes to a path with one of these ends, where it is another number and the request says
-  /// who sends it: a stranger is not worth so much memory.
-  package var bodyLimits: [String: Int] = [:]
   /// Bytes of all bodies that have come and belong to requests which are not over. A body that would exceed
   /// it is refused as overloaded.
   package var bodyMemoryLimit: Int
@@ -52,13 +49,6 @@ package struct ListenerConfiguration: Sendable, Equatable {
     self.tls = tls
   }
 
-  /// Bytes of a request's body.
-  func bodyLimit(of head: RequestHead) -> Int {
-    guard !bodyLimits.isEmpty, head.headers.first("Authorization") != nil else { return bodyLimit }
-    let path = head.path.utf8
-    return bodyLimits.first { path.suffix($0.key.utf8.count).elementsEqual($0.key.utf8) }?.value ?? bodyLimit
-  }
-
   /// How long a request may take from its complete head to the end of its body. Who trickles beyond that gets
   /// no answer: such bytes are cheap to send.
   var patience: Duration { deadline * 2 }
@@ -69,7 +59,6 @@ package struct ListenerConfiguration: Sendable, Equatable {
     if !(1...1024).contains(threads) { return "threads" }
     if connectionLimit < threads || connectionLimit > Int(Int32.max) { return "connectionLimit" }
     if bodyLimit < 0 { return "bodyLimit" }
-    if bodyLimits.values.contains(where: { $0 < 0 || $0 > bodyMemoryLimit }) { return "bodyLimits" }
     if bodyMemoryLimit < bodyLimit { return "bodyMemoryLimit" }
     if connectionMemoryLimit < 512 { return "connectionMemoryLimit" }
     if idleSeconds < 1 || idleSeconds > 86_400 { return "idleSeconds" }

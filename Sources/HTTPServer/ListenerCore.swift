@@ -8,6 +8,7 @@ final class ListenerCore: Sendable {
   /// What of the configured limit the process can afford.
   let connectionLimit: Int
   let refusal: @Sendable (ListenerRefusal, Request?) -> Response
+  let bodyLimit: @Sendable (Request) -> Int?
   let respond: @Sendable (Request) async -> Response
   let waiting = WaitingExchanges()
   let open = OpenConnections()
@@ -31,11 +32,13 @@ final class ListenerCore: Sendable {
   init(
     configuration: ListenerConfiguration, connectionLimit: Int,
     refusal: @escaping @Sendable (ListenerRefusal, Request?) -> Response,
+    bodyLimit: @escaping @Sendable (Request) -> Int?,
     respond: @escaping @Sendable (Request) async -> Response
   ) {
     self.configuration = configuration
     self.connectionLimit = connectionLimit
     self.refusal = refusal
+    self.bodyLimit = bodyLimit
     self.respond = respond
   }
 

@@ -69,7 +69,7 @@ extension Reception {
     let request = Request(
       method: read.method, path: read.path, query: read.query, headers: read.headers, peer: peer,
       arrived: .now)
-    let limit = core.configuration.bodyLimit(of: read)
+    let limit = bodyLimit(of: read, request, core)
     switch read.framing {
     case .none:
       // Not answered yet, though it is complete: the library closes a connection that is answered in this call.
@@ -84,6 +84,17 @@ extension Reception {
       if read.framing == .chunked { isLast = true }
       stage = .body(request, limit: limit)
       return .wait
+    }
+  }
+
+  /// Bytes that a body may have. Whoever may send more than usual has said in the head who he is; he is not asked when
+  /// he sends less.
+  private func bodyLimit(of head: RequestHead, _ request: Request, _ core: ListenerCore) -> Int {
+    let usual = core.configuration.bodyLimit
+    switch head.framing {
+    case .none: return 0
+    case .length(let length) where length <= usual: return usual
+    case .length, .chunked: return core.bodyLimit(request) ?? usual
     }
   }
 

@@ -1,3 +1,4 @@
+internal import Domain
 internal import HTTPServer
 internal import Wire
 
@@ -89,13 +90,17 @@ struct FirebaseRoutes: Sendable {
       administrator("POST", "accounts:delete", .accountDelete) { call throws(Failure) in
         try await administration.delete(call.firebaseBody(), by: call.origin)
       },
-      administrator("POST", "accounts:batchDelete", .accountBatchDelete) { call throws(Failure) in
+      administrator(
+        "POST", "accounts:batchDelete", .accountBatchDelete, bodyLimit: Limits.batchBodyBytes
+      ) { call throws(Failure) in
         try await administration.deleteBatch(call.firebaseBody(), by: call.origin)
       },
       administrator("GET", "accounts:batchGet", .accountBatchGet) { call throws(Failure) in
         try await administration.list(call.request.queryFields())
       },
-      administrator("POST", "accounts:batchCreate", .accountBatchCreate) { call throws(Failure) in
+      administrator(
+        "POST", "accounts:batchCreate", .accountBatchCreate, bodyLimit: Limits.batchBodyBytes
+      ) { call throws(Failure) in
         try await bulk.importAccounts(call.firebaseBody(), by: call.origin)
       },
       administrator("POST", "accounts:query", .accountQuery) { call throws(Failure) in
@@ -113,7 +118,7 @@ struct FirebaseRoutes: Sendable {
       },
       Route(
         "POST", older("uploadAccount"), name: RouteName.accountBatchCreate.rawValue, host: .googleAPIs,
-        face: .firebase, access: .administrator
+        face: .firebase, access: .administrator, bodyLimit: Limits.batchBodyBytes
       ) { call throws(Failure) in
         try await bulk.importAccounts(configuration.ownProject(call.firebaseBody()), by: call.origin)
       },
@@ -188,11 +193,12 @@ struct FirebaseRoutes: Sendable {
   }
 
   private func administrator(
-    _ method: String, _ operation: String, _ name: RouteName, _ handler: @escaping Handler
+    _ method: String, _ operation: String, _ name: RouteName, bodyLimit: Int = Limits.bodyBytes,
+    _ handler: @escaping Handler
   ) -> Route {
     Route(
       method, "/v1/projects/{project}/\(operation)", name: name.rawValue, host: .identityToolkit,
-      face: .firebase, access: .administrator, handler: handler)
+      face: .firebase, access: .administrator, bodyLimit: bodyLimit, handler: handler)
   }
 
   private func open(

@@ -58,11 +58,13 @@ package struct Route: Sendable {
   package let host: GoogleHost?
   package let face: Face
   package let access: Access
+  /// Bytes of a body.
+  package let bodyLimit: Int
   package let handler: Handler
 
   package init(
     _ method: String, _ path: String, name: String, host: GoogleHost? = nil, face: Face = .bramley,
-    access: Access, handler: @escaping Handler
+    access: Access, bodyLimit: Int? = nil, handler: @escaping Handler
   ) {
     self.method = method
     self.path = path
@@ -70,6 +72,7 @@ package struct Route: Sendable {
     self.host = host
     self.face = face
     self.access = access
+    self.bodyLimit = bodyLimit ?? Limits.bodyBytes
     self.handler = handler
   }
 }
