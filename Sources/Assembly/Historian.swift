@@ -7,7 +7,7 @@ internal import Telemetry
 struct Historian: Sendable {
   let watch: SessionWatch
   let storage: any Storage
-  let chain: AuditChain
+  let auditChain: AuditChain
   let clock: WallClock
   /// Tells this node from the others.
   let holder: String
@@ -15,16 +15,13 @@ struct Historian: Sendable {
   let retention: Int64
   let log: Log
 
-  /// How often the audit is chained, in looks at the revocations.
-  private static let looksPerSeal = 2
-  /// How often lines are forgotten, in looks.
-  private static let looksPerForgetting = 60
+  /// How often lines are forgotten, in rounds of chaining.
+  private static let roundsPerForgetting = 30
   /// Seconds for which one node has the chaining to itself; another takes over when it dies.
   private static let leaseSeconds: Int64 = 10
 
-  /// Works until it is cancelled; looks once a second, so that a look and its answer fit into the bound of two.
-  func work() async {
-    var look = 0
+  /// Follows until it is cancelled; looks once a second, so that a look and its answer fit into the bound of two.
+  func follow() async {
     var isBehind = false
     repeat {
       do {
@@ -34,11 +31,16 @@ struct Historian: Sendable {
         if !isBehind { log.warning("revocations_not_followed", [.text("cause", "\(error)")]) }
         isBehind = true
       }
-      if look.isMultiple(of: Self.looksPerSeal) {
-        await chainAudit(forgets: look.isMultiple(of: Self.looksPerForgetting))
-      }
-      look += 1
     } while (try? await Task.sleep(for: .seconds(1))) != nil
+  }
+
+  /// Chains until it is cancelled, every two seconds.
+  func chain() async {
+    var round = 0
+    repeat {
+      await chainAudit(forgets: round.isMultiple(of: Self.roundsPerForgetting))
+      round += 1
+    } while (try? await Task.sleep(for: .seconds(2))) != nil
   }
 
   private func chainAudit(forgets: Bool) async {
@@ -46,9 +48,9 @@ struct Historian: Sendable {
     let lease = Lease(name: "audit", holder: holder, until: now + Self.leaseSeconds)
     do throws(StorageError) {
       guard try await storage.take(lease, at: now) else { return }
-      while try await chain.seal() { if Task.isCancelled { return } }
+      while try await auditChain.seal() { if Task.isCancelled { return } }
       guard forgets else { return }
-      while try await chain.forget(before: now - retention) { if Task.isCancelled { return } }
+      while try await auditChain.forget(before: now - retention) { if Task.isCancelled { return } }
     } catch {
       log.warning("audit_not_chained", [.text("cause", "\(error)")])
     }

@@ -82,14 +82,15 @@ package final class Node: Sendable {
       storage: storage, clock: clock, limits: issuer.rules.limits, leeway: settings.clockLeeway,
       tokenLifetime: settings.sessionTTL, log: log)
     let historian = Historian(
-      watch: watch, storage: storage, chain: AuditChain(storage: storage, ring: ring), clock: clock,
+      watch: watch, storage: storage, auditChain: AuditChain(storage: storage, ring: ring), clock: clock,
       holder: hexText(entropy.bytes(16)), retention: settings.auditRetention, log: log)
     let keyWatch = SigningKeyWatch(
       issuer: issuer, storage: storage, ring: ring, rules: SigningKeyRules(settings), clock: clock,
       entropy: entropy, metrics: metrics, log: log)
     maintenance = [
       Task { await maintain(directory, sweeper) },
-      Task { await historian.work() },
+      Task { await historian.follow() },
+      Task { await historian.chain() },
       Task { await keyWatch.run(atStart: settled.changes) },
       Task { await warnOfLostSessions(settings, ring, to: log) },
     ]

@@ -46,6 +46,9 @@ package enum SQLiteOpening: Sendable, Equatable {
 /// A database in one file, for one node; a second process, such as the command line, may open it as well.
 package final class SQLiteStorage: LedgerStorage {
   private let worker: BatchWorker<GroupCommit>
+  /// Has a connection of its own, so that who only reads waits for no commit and no lock
+  /// (sqlite.org/wal.html#concurrency).
+  private let reader: BatchWorker<GroupCommit>
   private let counters: CommitCounters
   private let isStopped = Atomic(false)
 
@@ -63,24 +66,21 @@ package final class SQLiteStorage: LedgerStorage {
       case .inspect: try openForReading(path: path, busyMilliseconds: options.busyMilliseconds)
       case .change: try openForChange(path: path, options)
       }
-    let counters = CommitCounters()
-    self.counters = counters
-    let group = try GroupCommit(
-      connection: connection, busyMilliseconds: options.busyMilliseconds, counters: counters, observe: observe
-    )
-    do throws(ThreadError) {
-      worker = try BatchWorker(
-        name: "sqlite", capacity: options.waitingLimit, batchLimit: options.groupLimit, tickMilliseconds: nil,
-        work: group)
-    } catch {
-      throw .cannotOpen(detail: "no thread: \(error)")
+    counters = CommitCounters()
+    worker = try startWorker("sqlite", on: connection, options, counters, observe)
+    switch opening {
+    case .inspect: reader = worker
+    case .serve, .change:
+      // Opened last: there is something to read by now.
+      let second = try openForReading(path: path, busyMilliseconds: options.busyMilliseconds)
+      reader = try startWorker("sqlite-read", on: second, options, CommitCounters(), nil)
     }
   }
 
   package func transact<Outcome: Sendable>(
     _ body: @escaping @Sendable (inout SQLiteLedger) throws(StorageError) -> Outcome
   ) async throws(StorageError) -> Outcome {
-    try await run(body, writes: true)
+    try await run(body, writes: true, on: worker)
   }
 
   /// What only reads asks for no write lock: the command line may count a million sessions beside the service, and a
@@ -88,11 +88,12 @@ package final class SQLiteStorage: LedgerStorage {
   package func read<Outcome: Sendable>(
     _ body: @escaping @Sendable (inout SQLiteLedger) throws(StorageError) -> Outcome
   ) async throws(StorageError) -> Outcome {
-    try await run(body, writes: false)
+    try await run(body, writes: false, on: reader)
   }
 
   private func run<Outcome: Sendable>(
-    _ body: @escaping @Sendable (inout SQLiteLedger) throws(StorageError) -> Outcome, writes: Bool
+    _ body: @escaping @Sendable (inout SQLiteLedger) throws(StorageError) -> Outcome, writes: Bool,
+    on worker: BatchWorker<GroupCommit>
   ) async throws(StorageError) -> Outcome {
     let result: Result<Outcome, StorageError> = await withCheckedContinuation { continuation in
       let transaction = Transaction(body: body, writes: writes, continuation: continuation)
@@ -106,6 +107,8 @@ package final class SQLiteStorage: LedgerStorage {
   package func stop() async {
     isStopped.store(true, ordering: .releasing)
     await worker.stop()
+    // The same one when it was opened to be read; stopping twice is stopping once.
+    await reader.stop()
   }
 
   /// What the engine has done since it was opened.
@@ -143,6 +146,22 @@ extension SQLiteStorage {
     try createPrivateFile(at: path)
     let connection = try Connection(path: path, busyMilliseconds: SQLiteOptions().busyMilliseconds)
     return try connection.migrate()
+  }
+}
+
+private func startWorker(
+  _ name: String, on connection: consuming sending Connection, _ options: SQLiteOptions,
+  _ counters: CommitCounters,
+  _ observe: (@Sendable (Int, Duration) -> Void)?
+) throws(SQLiteOpenError) -> BatchWorker<GroupCommit> {
+  let group = try GroupCommit(
+    connection: connection, busyMilliseconds: options.busyMilliseconds, counters: counters, observe: observe)
+  do throws(ThreadError) {
+    return try BatchWorker(
+      name: name, capacity: options.waitingLimit, batchLimit: options.groupLimit, tickMilliseconds: nil,
+      work: group)
+  } catch {
+    throw .cannotOpen(detail: "no thread: \(error)")
   }
 }
 

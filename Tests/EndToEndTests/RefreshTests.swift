@@ -133,8 +133,8 @@ struct RefreshTests {
       let credential = { try Mint.credential { $0.subject = subject } }
       let token = try await service.signIn(credential()).refreshToken
       let states: [(String, Refusal)] = [
-        ("UPDATE sessions SET ended_as = 'ended', ended_at = 1", .session("session_ended")),
-        ("UPDATE sessions SET ended_as = 'revoked', ended_at = 1", .session("session_revoked")),
+        ("UPDATE sessions SET ended_as = 'ended', ended_at = created_at", .session("session_ended")),
+        ("UPDATE sessions SET ended_as = 'revoked', ended_at = created_at", .session("session_revoked")),
         ("UPDATE accounts SET is_disabled = 1", Refusal(400, "USER_DISABLED")),
         ("DELETE FROM accounts", Refusal(400, "USER_NOT_FOUND")),
         ("DELETE FROM sessions", .session("session_ended")),

@@ -176,7 +176,12 @@ struct AccountChangeTests {
       let email = try #require(EmailAddress("ada@example.com"))
       let same = AccountChange { $0.email = .set(email) }
       #expect(try await change(.administered(bob.id), to: same, on: desk) == .emailTaken)
-      #expect(try await change(.administered(alice.id), to: same, on: desk) == .changed(alice))
+      var vouched = alice
+      vouched.emailOrigin = .administrator
+      vouched.profile = Profile(
+        email: email, isEmailVerified: true, isPrivateEmail: false,
+        realUserStatus: alice.profile.realUserStatus)
+      #expect(try await change(.administered(alice.id), to: same, on: desk) == .changed(vouched))
       let other = try #require(EmailAddress("countess@example.com"))
       let outcome = try await change(
         .administered(alice.id), to: AccountChange { $0.email = .set(other) }, on: desk)

@@ -92,7 +92,7 @@ struct AdminAccountTests {
       let id = try await admin.create("{}")
       #expect(id.utf8.count == 28)
       let account = try #require(try await admin.account(id))
-      #expect(Set(account.names) == ["localId", "createdAt"])
+      #expect(Set(account.names) == ["localId", "createdAt", "validSince"])
       expectDigits(account["createdAt"])
       // `accounts:signUp` with an administrator's bearer is the same operation.
       let answer = try await admin.service.send(

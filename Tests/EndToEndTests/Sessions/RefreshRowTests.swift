@@ -52,7 +52,7 @@ struct RefreshRowTests {
   }
 
   @Test func `R13 what is final says so, and what is too often is told how long to wait`() async throws {
-    try await withService(["BRAMLEY_RATE_REFRESH": "3/m"]) { service in
+    try await withService(["BRAMLEY_RATE_REFRESH": "3/h"]) { service in
       let person = try await service.signIn(Mint.credential())
       _ = try await service.send(
         HTTPRequest(
