@@ -191,8 +191,12 @@ struct AuditTests {
       }
       #expect(try await stage.sql("SELECT position FROM audit_seals WHERE name = 'anchor'") == "\(count)")
       _ = try await later.signIn(Mint.credential { $0.issuedAt = now() + 86_400 * 2 })
-      #expect(try await sealed(stage, later) >= 2)
       try await later.stop()
+      // A service whose time of day is another one's does its first look only: no timer of its wakes it. The next one
+      // chains the lines, when the work is nobody's any more.
+      let last = try await stage.start(settings, secondsAhead: 86_400 * 2 + 60)
+      #expect(try await sealed(stage, last) >= 2)
+      try await last.stop()
       let first = try #require(try await entries(stage).first?.integer("position"))
       #expect(first == count + 1)
       try await stage.sql("DELETE FROM audit WHERE position = \(first)")
