@@ -108,8 +108,8 @@ let package = Package(
     program(
       "bramley",
       [
-        "Assembly", "AppleIdentity", "Domain", "JOSE", "SQLiteStorage", "Settings", "Storage", "Telemetry",
-        "Wire",
+        "API", "Assembly", "AppleIdentity", "Domain", "JOSE", "SQLiteStorage", "Sessions", "Settings", "Storage",
+        "Telemetry", "Wire",
       ]),
     program("bramley-mock-apple", ["MockApple", "Crypto", "Domain", "HTTPServer", "Wire"]),
 

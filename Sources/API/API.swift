@@ -93,18 +93,49 @@ package struct Endpoints: Sendable {
         open("GET", "/livez", .live) { call in health.live(call) },
         open("GET", "/readyz", .ready) { call in await health.ready(call) },
       ] + firebase.all + (isDevMode ? firebase.emulator : []),
-      [
-        open("GET", "/metrics", .metrics) { call in documents.metrics(call) }
-      ]
+      [open("GET", "/metrics", .metrics) { call in documents.metrics(call) }] + administratorRoutes
     )
+  }
+
+  /// What administrators call by our own names.
+  private var administratorRoutes: [Route] {
+    let users = UserAdministration(accounts: accounts, limits: issuer.rules.limits)
+    let records = OperatorRecords(storage: storage, leeway: issuer.rules.leeway)
+    let (user, sessions) = ("/v1/admin/users/{user}", "/v1/admin/users/{user}/sessions")
+    return [
+      administrator("GET", "/v1/admin/users", .adminUsers) { call throws(Failure) in
+        try await users.list(call)
+      },
+      administrator("GET", user, .adminUser) { call throws(Failure) in try await users.show(call) },
+      administrator("PATCH", user, .adminUser) { call throws(Failure) in try await users.change(call) },
+      administrator("DELETE", user, .adminUser) { call throws(Failure) in try await users.delete(call) },
+      administrator("GET", sessions, .adminSessions) { call throws(Failure) in
+        try await users.sessions(call)
+      },
+      administrator("DELETE", sessions, .adminSessions) { call throws(Failure) in
+        try await users.endSessions(call)
+      },
+      administrator("DELETE", sessions + "/{session}", .adminSessions) { call throws(Failure) in
+        try await users.endSessions(call)
+      },
+      administrator("GET", "/v1/admin/audit", .adminAudit) { call throws(Failure) in
+        try await records.audit(call)
+      },
+      administrator("GET", "/v1/admin/keys", .adminKeys) { call throws(Failure) in
+        try await records.signingKeys(call)
+      },
+    ]
+  }
+
+  private var accounts: AccountAdministration {
+    AccountAdministration(storage: storage, watch: issuer.watch, clock: clock)
   }
 
   private func firebaseRoutes(
     _ signIn: SignIn, _ refresh: TokenRefresh, _ wellKnown: WellKnown, _ bearers: BearerReader
   ) -> FirebaseRoutes {
     let administration = FirebaseAdministration(
-      accounts: AccountAdministration(storage: storage, watch: issuer.watch, clock: clock), linking: linking,
-      entropy: entropy)
+      accounts: accounts, linking: linking, entropy: entropy)
     return FirebaseRoutes(
       signIn: signIn, refresh: refresh, wellKnown: wellKnown,
       accounts: FirebaseAccounts(issuer: issuer, bearers: bearers, administration: administration),
@@ -127,6 +158,12 @@ package struct Endpoints: Sendable {
     Route(method, path, name: name.rawValue, access: .service, handler: handler)
   }
 
+  private func administrator(
+    _ method: String, _ path: String, _ name: RouteName, _ handler: @escaping Handler
+  ) -> Route {
+    Route(method, path, name: name.rawValue, access: .administrator, handler: handler)
+  }
+
   private func open(_ method: String, _ path: String, _ name: RouteName, _ handler: @escaping Handler)
     -> Route
   {
@@ -146,6 +183,11 @@ package enum RouteName: String, Sendable, CaseIterable {
   case introspect
   case revocations
   case verify
+  case adminUsers = "admin_users"
+  case adminUser = "admin_user"
+  case adminSessions = "admin_sessions"
+  case adminAudit = "admin_audit"
+  case adminKeys = "admin_keys"
   case accountLookup = "account_lookup"
   case accountUpdate = "account_update"
   case accountDelete = "account_delete"

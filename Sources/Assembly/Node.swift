@@ -78,22 +78,9 @@ package final class Node: Sendable {
     }
     open.fill(router(admin == nil ? tables.open + tables.operators : tables.open))
     operators.fill(router(tables.operators))
-    let sweeper = Sweeper(
-      storage: storage, clock: clock, limits: issuer.rules.limits, leeway: settings.clockLeeway,
-      tokenLifetime: settings.sessionTTL, log: log)
-    let historian = Historian(
-      watch: watch, storage: storage, auditChain: AuditChain(storage: storage, ring: ring), clock: clock,
-      holder: hexText(entropy.bytes(16)), retention: settings.auditRetention, log: log)
-    let keyWatch = SigningKeyWatch(
-      issuer: issuer, storage: storage, ring: ring, rules: SigningKeyRules(settings), clock: clock,
-      entropy: entropy, metrics: metrics, log: log)
-    maintenance = [
-      Task { await maintain(directory, sweeper) },
-      Task { await historian.follow() },
-      Task { await historian.chain() },
-      Task { await keyWatch.run(atStart: settled.changes) },
-      Task { await warnOfLostSessions(settings, ring, to: log) },
-    ]
+    maintenance = startMaintenance(
+      settings, issuer: issuer, changes: settled.changes, directory: directory, storage: storage, ring: ring,
+      clock: clock, entropy: entropy, metrics: metrics, log: log)
     self.watch = watch
     address = listener.address
     adminAddress = admin?.address
@@ -138,6 +125,32 @@ private func waiting(atMost patience: Duration, _ work: @escaping @Sendable () a
   }
   for await _ in ends {}
   timer.cancel()
+}
+
+/// Starts what a node does beside answering requests.
+///
+/// - Parameter changes: What was changed of the signing keys before.
+private func startMaintenance(
+  _ settings: Settings, issuer: SessionIssuer, changes: [SigningKeyChange], directory: KeyDirectory,
+  storage: SQLiteStorage, ring: MasterKeyRing, clock: WallClock, entropy: Entropy, metrics: NodeMetrics,
+  log: Log
+) -> [Task<Void, Never>] {
+  let sweeper = Sweeper(
+    storage: storage, clock: clock, limits: issuer.rules.limits, leeway: settings.clockLeeway,
+    tokenLifetime: settings.sessionTTL, log: log)
+  let historian = Historian(
+    watch: issuer.watch, storage: storage, auditChain: AuditChain(storage: storage, ring: ring), clock: clock,
+    holder: hexText(entropy.bytes(16)), retention: settings.auditRetention, log: log)
+  let keyWatch = SigningKeyWatch(
+    issuer: issuer, storage: storage, ring: ring, rules: SigningKeyRules(settings), clock: clock,
+    entropy: entropy, metrics: metrics, log: log)
+  return [
+    Task { await maintain(directory, sweeper) },
+    Task { await historian.follow() },
+    Task { await historian.chain() },
+    Task { await keyWatch.run(atStart: changes) },
+    Task { await warnOfLostSessions(settings, ring, to: log) },
+  ]
 }
 
 private func openSigningKeys(

@@ -51,6 +51,9 @@ struct NodeMetrics: Sendable {
     registry.gauge("bramley_storage_queue_depth", help: "Transactions that wait for the writer.") {
       Double(storage.statistics.waiting)
     }
+    registry.counter(
+      "bramley_storage_transactions_total", help: "Transactions, those that only read included."
+    ) { Double(storage.statistics.transactions) }
     registry.counter("bramley_storage_faults_total", help: "Commits that failed.") {
       Double(storage.statistics.faults)
     }

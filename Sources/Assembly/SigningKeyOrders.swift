@@ -96,7 +96,8 @@ private struct SigningKeyOrder {
   ) async throws(StartFault) -> SigningKeyBook {
     do {
       return try await changeSigningKeys(
-        in: storage, known: nil, ring: ring, rules: rules, now: now, entropy: .system, by: decide
+        in: storage, known: nil, ring: ring, rules: rules, origin: Origin(actor: .command), now: now,
+        entropy: .system, by: decide
       ).book
     } catch {
       throw .signingKeys(error)

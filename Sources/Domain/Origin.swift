@@ -27,6 +27,7 @@ package enum Actor: Sendable, Equatable {
 
 /// Who asks for something, from where, and by which request: what the audit keeps beside what was done.
 package struct Origin: Sendable, Equatable {
+  /// On whose word.
   package let actor: Actor
   /// 4 bytes of an IPv4 address, or the first 8 of an IPv6 one; empty when there is none.
   package let address: [UInt8]

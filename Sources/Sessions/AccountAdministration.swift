@@ -13,6 +13,7 @@ package struct AccountAdministration: Sendable {
     self.clock = clock
   }
 
+  /// The time of day.
   package func now() -> UnixTime { clock.now() }
 
   /// Makes accounts in one transaction.

@@ -18,7 +18,8 @@ package func settleSigningKeys(
   entropy: Entropy
 ) async throws(SigningKeyError) -> ChangedSigningKeys {
   let (book, changes) = try await changeSigningKeys(
-    in: storage, known: known, ring: ring, rules: rules, now: now, entropy: entropy
+    in: storage, known: known, ring: ring, rules: rules, origin: Origin(actor: .system), now: now,
+    entropy: entropy
   ) { book in .due(in: book, rules: rules, now: now) }
   return ChangedSigningKeys(
     keys: try SigningKeys(opening: book, with: ring, known: known), changes: changes)
@@ -33,8 +34,8 @@ package func settleSigningKeys(
 /// - Parameter decide: Nil to leave everything as it is.
 /// - Returns: What is in the database now, and what this call did of it.
 package func changeSigningKeys(
-  in storage: any Storage, known: SigningKeys?, ring: MasterKeyRing, rules: SigningKeyRules, now: UnixTime,
-  entropy: Entropy, by decide: (SigningKeyBook) throws(SigningKeyError) -> SigningKeyPlan?
+  in storage: any Storage, known: SigningKeys?, ring: MasterKeyRing, rules: SigningKeyRules, origin: Origin,
+  now: UnixTime, entropy: Entropy, by decide: (SigningKeyBook) throws(SigningKeyError) -> SigningKeyPlan?
 ) async throws(SigningKeyError) -> (book: SigningKeyBook, changes: [SigningKeyChange]) {
   var book = try await fromStorage { () throws(StorageError) in try await storage.signingKeys() }
   while true {
@@ -47,8 +48,9 @@ package func changeSigningKeys(
       changes.append(SigningKeyChange(step: .made, id: made.id, algorithm: made.algorithm))
     }
     let (version, wanted) = (book.version, keys)
+    let entries = auditEntries(from: book.keys, to: keys, by: origin, at: now)
     let outcome = try await fromStorage { () throws(StorageError) in
-      try await storage.replaceSigningKeys(expecting: version, with: wanted)
+      try await storage.replaceSigningKeys(expecting: version, with: wanted, audited: entries)
     }
     switch outcome {
     case .replaced(let written): return (written, changes)
@@ -96,7 +98,8 @@ package func rewrapSigningKeys(
 ) async throws(SigningKeyError) -> Int {
   var count = 0
   _ = try await changeSigningKeys(
-    in: storage, known: nil, ring: ring, rules: rules, now: now, entropy: entropy
+    in: storage, known: nil, ring: ring, rules: rules, origin: Origin(actor: .command), now: now,
+    entropy: entropy
   ) { (book) throws(SigningKeyError) in
     count = book.keys.count { $0.masterKey != ring.current.id }
     return try .rewriting(book, rules: rules, now: now) { (record) throws(SigningKeyError) in

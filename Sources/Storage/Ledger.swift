@@ -86,13 +86,14 @@ extension LedgerStorage {
   }
 
   package func replaceSigningKeys(
-    expecting version: Int64, with keys: [SigningKeyRecord]
+    expecting version: Int64, with keys: [SigningKeyRecord], audited entries: [AuditEntry]
   ) async throws(StorageError) -> SigningKeyReplacement {
     try await transact { (book) throws(StorageError) in
       let present = try book.signingKeys()
       guard present.version == version else { return .conflict(present) }
       let next = SigningKeyBook(version: version + 1, keys: keys)
       try book.writeSigningKeys(next)
+      for entry in entries { try book.append(entry) }
       return .replaced(next)
     }
   }

@@ -2,6 +2,7 @@ package import Domain
 
 /// Something after which tokens that were given out are not good any more, though their time is not over.
 package struct Revocation: Sendable, Equatable {
+  /// What became bad, or good again.
   package enum Kind: String, Sendable {
     /// One session is over.
     case session

@@ -2,6 +2,7 @@ package import Domain
 
 /// Sessions are to end, on somebody's word.
 package struct SessionEndingIntent: Sendable {
+  /// Whose sessions end, and what says so.
   package enum Target: Sendable, Equatable {
     /// The session of a refresh token: its account is found by it.
     case own(SessionID)

@@ -21,11 +21,13 @@ package protocol Storage: Sendable {
   func signIn(_ intent: SignInIntent) async throws(StorageError) -> SignInOutcome
   func refresh(_ intent: RefreshIntent) async throws(StorageError) -> RefreshOutcome
 
-  /// The signing keys and the version that ``replaceSigningKeys(expecting:with:)`` compares.
+  /// The signing keys and the version that ``replaceSigningKeys(expecting:with:audited:)`` compares.
   func signingKeys() async throws(StorageError) -> SigningKeyBook
   /// Compare-and-swap: with several nodes, one wins and the others learn what it wrote.
+  ///
+  /// - Parameter entries: Lines of the audit, written if this one wins.
   func replaceSigningKeys(
-    expecting version: Int64, with keys: [SigningKeyRecord]
+    expecting version: Int64, with keys: [SigningKeyRecord], audited entries: [AuditEntry]
   ) async throws(StorageError) -> SigningKeyReplacement
 
   /// Opens a session without an identity provider, making the account if it is wanted.
@@ -81,6 +83,15 @@ package protocol Storage: Sendable {
 
   /// Finishes what was asked and closes; everything asked later is ``StorageError/unavailable``.
   func stop() async
+}
+
+extension Storage {
+  /// As ``replaceSigningKeys(expecting:with:audited:)``, of what the audit has no word for.
+  package func replaceSigningKeys(
+    expecting version: Int64, with keys: [SigningKeyRecord]
+  ) async throws(StorageError) -> SigningKeyReplacement {
+    try await replaceSigningKeys(expecting: version, with: keys, audited: [])
+  }
 }
 
 /// Where a page of accounts ends.

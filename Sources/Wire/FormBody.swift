@@ -27,12 +27,22 @@ package struct FormBody: Sendable, Equatable {
   }
 }
 
+/// The text of a piece of a path, its percent escapes undone once; nil when one is broken, or what comes out is no
+/// UTF-8 or has control characters.
+package func percentDecoded(_ text: some Collection<UInt8>) -> String? {
+  try? decodeText(text, plusIsSpace: false)
+}
+
 private func decodeFormText(_ text: some Collection<UInt8>) throws(FormError) -> String {
+  try decodeText(text, plusIsSpace: true)
+}
+
+private func decodeText(_ text: some Collection<UInt8>, plusIsSpace: Bool) throws(FormError) -> String {
   var bytes: [UInt8] = []
   var iterator = text.makeIterator()
   while let byte = iterator.next() {
     switch byte {
-    case UInt8(ascii: "+"): bytes.append(0x20)
+    case UInt8(ascii: "+") where plusIsSpace: bytes.append(0x20)
     case UInt8(ascii: "%"):
       guard let high = iterator.next().flatMap(hexValue), let low = iterator.next().flatMap(hexValue) else {
         throw .malformed

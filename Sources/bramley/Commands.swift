@@ -22,8 +22,20 @@ private let commands: [Command] = [
     summary: "show, rotate or withdraw the signing keys, or seal them with the first master key",
     run: { arguments throws(CommandFault) in try await keys(arguments) }),
   Command(
-    name: "users", usage: "users list|show ID [--limit N] [--after CURSOR] [--config FILE] [--json]",
-    summary: "show accounts", run: { arguments throws(CommandFault) in try await users(arguments) }),
+    name: "users",
+    usage: "users list [--limit N] [--after CURSOR] [--config FILE] [--json]\n"
+      + "       bramley users list --id ID | --email ADDRESS | --provider ID --subject SUBJECT\n"
+      + "       bramley users show|disable|enable|delete [--config FILE] [--json] [--] ID\n"
+      + "       bramley users end-sessions [--config FILE] [--json] [--] ID [SESSION]\n"
+      + "       bramley users set-claims [--config FILE] [--json] [--] ID JSON",
+    summary: "show, search and change accounts, and end their sessions",
+    run: { arguments throws(CommandFault) in try await users(arguments) }),
+  Command(
+    name: "audit",
+    usage: "audit list [--account ID] [--after POSITION] [--limit N] [--config FILE] [--json]\n"
+      + "       bramley audit verify [--config FILE] [--json]",
+    summary: "show what was done to accounts and keys, or see whether somebody changed the record of it",
+    run: { arguments throws(CommandFault) in try await audit(arguments) }),
   Command(
     name: "token",
     usage: "token explain [--jwks FILE] [--audience ID] [--issuer URL] [--nonce RAW] [--now SECONDS]\n"

@@ -65,6 +65,15 @@ private func printConfig(_ arguments: Arguments) -> Int32 {
 }
 
 /// Prints one JSON object on a line.
-func printJSON(_ out: JSONWriter) {
-  print(String(decoding: out.finish(), as: UTF8.self))
+func printJSON(_ out: JSONWriter) { printJSON(out.finish()) }
+
+/// Prints one JSON object on a line.
+func printJSON(_ object: [UInt8]) { print(String(decoding: object, as: UTF8.self)) }
+
+/// Prints what was done, in words or as one object.
+func tell(_ arguments: Arguments, _ sentence: String, _ json: (inout JSONWriter) -> Void) {
+  guard arguments.has("json") else { return print(sentence) }
+  var out = JSONWriter()
+  json(&out)
+  printJSON(out)
 }

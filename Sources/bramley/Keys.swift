@@ -1,3 +1,4 @@
+internal import API
 internal import Assembly
 internal import Domain
 internal import SQLiteStorage
@@ -74,14 +75,6 @@ private func rewrapKeys(_ arguments: Arguments) async throws(CommandFault) -> In
   }
 }
 
-/// Prints what was done, in words or as one object.
-private func tell(_ arguments: Arguments, _ sentence: String, _ json: (inout JSONWriter) -> Void) {
-  guard arguments.has("json") else { return print(sentence) }
-  var out = JSONWriter()
-  json(&out)
-  printJSON(out)
-}
-
 /// Changes the signing keys of a database that has some.
 private func withKeys(
   _ arguments: Arguments, _ work: (Settings, SQLiteStorage) async throws(StartFault) -> Int32
@@ -105,38 +98,12 @@ private func listKeys(_ arguments: Arguments) async throws(CommandFault) -> Int3
     let book = try await fromStorage { () throws(StorageError) in try await storage.signingKeys() }
     let counts = try await fromStorage { () throws(StorageError) in try await storage.sessionCounts() }
     if arguments.has("json") {
-      printJSON(json(book, counts, leeway: settings.clockLeeway))
+      printJSON(book.json(liveSessions: counts, leeway: settings.clockLeeway))
     } else {
       printTable(book, counts, leeway: settings.clockLeeway)
     }
     return ExitStatus.done
   }
-}
-
-private func json(_ book: SigningKeyBook, _ counts: [MasterKeyID: Int], leeway: Int64) -> JSONWriter {
-  var out = JSONWriter()
-  out.member(
-    "signingKeys",
-    jsonArray: book.keys.map { key in
-      var out = JSONWriter()
-      out.member("kid", key.id.text)
-      out.member("alg", key.algorithm)
-      out.member("role", key.role.rawValue)
-      out.member("createdAt", key.createdAt.seconds)
-      if let time = key.activeSince { out.member("activeSince", time.seconds) }
-      if let time = key.retiredAt { out.member("retiredAt", time.seconds) }
-      if let time = key.publishedUntil(leeway: leeway) { out.member("publishedUntil", time.seconds) }
-      if key.role == .standby { out.member("readyAt", key.readyAt(leeway: leeway).seconds) }
-      if key.isToRetire { out.member("rotationRequested", true) }
-      out.member("masterKey", key.masterKey.description)
-      return out.finish()
-    })
-  out.object("liveSessionsByMasterKey") { out in
-    for (id, count) in counts.sorted(by: { $0.key.description < $1.key.description }) {
-      out.member(id.description, Int64(count))
-    }
-  }
-  return out
 }
 
 private func printTable(_ book: SigningKeyBook, _ counts: [MasterKeyID: Int], leeway: Int64) {

@@ -1,27 +1,53 @@
+internal import API
+internal import Assembly
 internal import Domain
+internal import SQLiteStorage
+internal import Sessions
+internal import Settings
 internal import Storage
 internal import Wire
 
-/// `bramley users list` and `bramley users show ID`.
+/// `bramley users list` and `show`, and what changes accounts.
 func users(_ list: [String]) async throws(CommandFault) -> Int32 {
-  let arguments = try parse(list, options: ["config", "limit", "after"])
-  switch arguments.words.first {
-  case "list" where arguments.words.count == 1: return try await listUsers(arguments)
-  case "show" where arguments.words.count == 2: return try await showUser(arguments)
-  default: throw .usage("users takes `list`, or `show` and an id")
+  let searches: Set = ["limit", "after", "id", "email", "provider", "subject"]
+  let arguments = try parse(list, options: list.contains("list") ? searches.union(["config"]) : ["config"])
+  let words = arguments.words
+  switch (words.first, words.count) {
+  case ("list", 1): return try await listUsers(arguments)
+  case ("show", 2): return try await showUser(arguments, try accountID(words[1]))
+  case ("disable", 2): return try await setDisabled(true, arguments, try accountID(words[1]))
+  case ("enable", 2): return try await setDisabled(false, arguments, try accountID(words[1]))
+  case ("set-claims", 3): return try await setClaims(words[2], arguments, try accountID(words[1]))
+  case ("end-sessions", 2), ("end-sessions", 3):
+    return try await endSessions(arguments, try accountID(words[1]), words.count > 2 ? words[2] : nil)
+  case ("delete", 2): return try await deleteUser(arguments, try accountID(words[1]))
+  default:
+    throw .usage(
+      "users takes `list`; `show`, `disable`, `enable`, `end-sessions` or `delete` and an id; "
+        + "or `set-claims`, an id and a JSON object")
   }
 }
+
+/// The account id that a word is.
+func accountID(_ word: String) throws(CommandFault) -> AccountID {
+  guard let id = AccountID(word) else { throw .usage("`\(word)` is no account id") }
+  return id
+}
+
+// What is only read.
 
 private func listUsers(_ arguments: Arguments) async throws(CommandFault) -> Int32 {
   let limit = Int(try number("limit", of: arguments, 1...1000) ?? 100)
   let cursor = try number("after", of: arguments, 0...(.max)).map { AccountCursor(position: $0) }
+  let key = try searchKey(arguments)
   return try await withDatabase(arguments) { _, storage throws(CommandFault) in
     let page = try await fromStorage { () throws(StorageError) in
-      try await storage.accounts(after: cursor, limit: limit)
+      guard let key else { return try await storage.accounts(after: cursor, limit: limit) }
+      return AccountPage(accounts: try await storage.find([key]), next: nil)
     }
     if arguments.has("json") {
       var out = JSONWriter()
-      out.member("users", jsonArray: page.accounts.map { json($0, sessions: nil) })
+      out.member("users", jsonArray: page.accounts.map { $0.json() })
       if let next = page.next { out.member("next", String(next.position)) }
       printJSON(out)
     } else {
@@ -36,62 +62,38 @@ private func listUsers(_ arguments: Arguments) async throws(CommandFault) -> Int
   }
 }
 
-private func showUser(_ arguments: Arguments) async throws(CommandFault) -> Int32 {
-  guard let id = AccountID(arguments.words[1]) else { throw .usage("that is no account id") }
-  return try await withDatabase(arguments) { _, storage throws(CommandFault) in
+/// What is searched for; nil when everybody is listed.
+private func searchKey(_ arguments: Arguments) throws(CommandFault) -> AccountKey? {
+  switch (arguments["id"], arguments["email"], arguments["provider"], arguments["subject"]) {
+  case (nil, nil, nil, nil): return nil
+  case (let id?, nil, nil, nil): return .id(try accountID(id))
+  case (nil, let text?, nil, nil):
+    guard let email = EmailAddress(text) else { throw .usage("--email takes an e-mail address") }
+    return .email(email)
+  case (nil, nil, let provider?, let text?):
+    guard let subject = Subject(text) else { throw .usage("--subject takes a person's id at the provider") }
+    return .identity(ProviderIdentity(provider: provider, subject: subject))
+  default: throw .usage("search by --id, by --email, or by --provider and --subject")
+  }
+}
+
+private func showUser(_ arguments: Arguments, _ id: AccountID) async throws(CommandFault) -> Int32 {
+  try await withDatabase(arguments) { settings, storage throws(CommandFault) in
     let account = try await fromStorage { () throws(StorageError) in try await storage.account(id) }
-    guard let account else {
-      throw CommandFault(status: ExitStatus.refused, message: "there is no account \(id)")
-    }
+    guard let account else { throw noAccount(id) }
     let sessions = try await fromStorage { () throws(StorageError) in try await storage.sessions(of: id) }
     if arguments.has("json") {
-      print(String(decoding: json(account, sessions: sessions), as: UTF8.self))
+      let limits = SessionLimits(
+        idle: settings.sessionIdleTTL, absolute: settings.sessionMaxTTL, retryWindow: settings.retryWindow)
+      printJSON(
+        account.json { out in
+          out.member("sessions", jsonArray: sessions.map { $0.json(limits: limits, isCurrent: nil) })
+        })
     } else {
       printAccount(account, sessions)
     }
     return ExitStatus.done
   }
-}
-
-private func json(_ account: Account, sessions: [Session]?) -> [UInt8] {
-  var out = JSONWriter()
-  out.member("localId", account.id.text)
-  out.member("createdAt", account.createdAt.seconds)
-  out.member("lastSignInAt", account.lastSignInAt.seconds)
-  out.member("disabled", account.isDisabled)
-  if let email = account.profile.email {
-    out.member("email", email.text)
-    out.member("emailVerified", account.profile.isEmailVerified)
-    out.member("isPrivateEmail", account.profile.isPrivateEmail)
-  }
-  out.member("displayName", account.displayName)
-  if let status = account.profile.realUserStatus { out.member("realUserStatus", status.rawValue) }
-  out.member(
-    "identities",
-    jsonArray: account.identities.map { identity in
-      var out = JSONWriter()
-      out.member("providerId", identity.provider)
-      out.member("subject", identity.subject.text)
-      return out.finish()
-    })
-  if let sessions { out.member("sessions", jsonArray: sessions.map(json)) }
-  return out.finish()
-}
-
-private func json(_ session: Session) -> [UInt8] {
-  var out = JSONWriter()
-  out.member("sessionId", session.id.description)
-  out.member("createdAt", session.createdAt.seconds)
-  out.member("lastUsedAt", session.rotatedAt.seconds)
-  if let device = session.device {
-    out.object("device") { out in
-      out.member("name", device.name)
-      out.member("model", device.model)
-      out.member("os", device.os)
-      out.member("appVersion", device.appVersion)
-    }
-  }
-  return out.finish()
 }
 
 private func printAccount(_ account: Account, _ sessions: [Session]) {
@@ -104,6 +106,89 @@ private func printAccount(_ account: Account, _ sessions: [Session]) {
     "e-mail        \(account.profile.email?.text ?? "-")"
       + (account.profile.isEmailVerified ? ", verified" : "")
       + (account.profile.isPrivateEmail ? ", relay address" : ""))
+  if let claims = account.customClaims { print("claims        \(claims)") }
   for identity in account.identities { print("identity      \(identity.provider) \(identity.subject)") }
   for session in sessions { print("session       \(session.id), last used \(session.rotatedAt.seconds)") }
+}
+
+private func noAccount(_ id: AccountID) -> CommandFault {
+  CommandFault(status: ExitStatus.refused, message: "there is no account \(id)")
+}
+
+// What is changed: by one node more, whose changes the running ones notice.
+
+private let origin = Origin(actor: .command)
+
+private func setDisabled(
+  _ isDisabled: Bool, _ arguments: Arguments, _ id: AccountID
+) async throws(CommandFault) -> Int32 {
+  var change = AccountChange()
+  change.isDisabled = isDisabled
+  return try await changeUser(arguments, id, change, "\(id) is \(isDisabled ? "disabled" : "enabled")")
+}
+
+private func setClaims(
+  _ text: String, _ arguments: Arguments, _ id: AccountID
+) async throws(CommandFault) -> Int32 {
+  var change = AccountChange()
+  do {
+    change.customClaims = try customClaims(from: text).map { .set($0) } ?? .clear
+  } catch {
+    switch error {
+    case .malformed: throw .usage("claims are one JSON object")
+    case .tooLarge: throw .usage("claims have at most \(Limits.customClaimsLength) characters")
+    case .forbidden(let name): throw .usage("no claim of yours may be called `\(name)`")
+    }
+  }
+  return try await changeUser(arguments, id, change, "the next tokens of \(id) have these claims")
+}
+
+private func changeUser(
+  _ arguments: Arguments, _ id: AccountID, _ change: AccountChange, _ sentence: String
+) async throws(CommandFault) -> Int32 {
+  let intent = AccountChangeIntent(
+    target: .administered(id), change: change, origin: origin, now: WallClock.system.now())
+  return try await withDatabase(arguments, open: openDatabaseForChange) { _, storage throws(CommandFault) in
+    let outcome = try await fromStorage { () throws(StorageError) in try await storage.change(intent) }
+    // Neither an address nor an identity is changed here, so that none can be taken.
+    guard case .changed(let account) = outcome else { throw noAccount(id) }
+    if arguments.has("json") { printJSON(account.json()) } else { print(sentence) }
+    return ExitStatus.done
+  }
+}
+
+private func endSessions(
+  _ arguments: Arguments, _ id: AccountID, _ word: String?
+) async throws(CommandFault) -> Int32 {
+  var session: SessionID?
+  if let word {
+    guard let named = SessionID(hex: word) else { throw .usage("`\(word)` is no session id") }
+    session = named
+  }
+  let intent = SessionEndingIntent(
+    target: .administered(id, session), origin: origin, now: WallClock.system.now())
+  return try await withDatabase(arguments, open: openDatabaseForChange) { _, storage throws(CommandFault) in
+    switch try await fromStorage({ () throws(StorageError) in try await storage.endSessions(intent) }) {
+    case .ended(_, let count):
+      tell(arguments, "\(count) \(count == 1 ? "session has" : "sessions have") ended") { out in
+        out.member("ended", Int64(count))
+      }
+      return ExitStatus.done
+    case .refused: throw noAccount(id)
+    case .notFound: throw CommandFault(status: ExitStatus.refused, message: "\(id) has no such session")
+    }
+  }
+}
+
+private func deleteUser(_ arguments: Arguments, _ id: AccountID) async throws(CommandFault) -> Int32 {
+  let intent = AccountDeletionIntent(
+    target: .administered(id), demandsDisabled: false, origin: origin, now: WallClock.system.now())
+  return try await withDatabase(arguments, open: openDatabaseForChange) { _, storage throws(CommandFault) in
+    let outcomes = try await fromStorage { () throws(StorageError) in try await storage.delete([intent]) }
+    guard case .deleted? = outcomes.first else { throw noAccount(id) }
+    tell(arguments, "\(id) and everything that was known of the person is deleted") { out in
+      out.member("deleted", id.text)
+    }
+    return ExitStatus.done
+  }
 }

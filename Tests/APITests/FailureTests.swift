@@ -95,7 +95,7 @@ private let explained: [(code: String, status: Int, reasons: [String])] = [
   ("INVALID_ARGUMENT", 408, ["request_timeout"]), ("INVALID_ARGUMENT", 413, ["body_too_large"]),
   ("INVALID_ARGUMENT", 415, ["media_type_not_supported"]), ("INVALID_ARGUMENT", 431, ["header_too_large"]),
   ("TOO_MANY_ATTEMPTS_TRY_LATER", 429, ["too_many_attempts_try_later"]),
-  ("UNAUTHENTICATED", 401, ["admin_token_missing", "admin_token_invalid"]),
+  ("UNAUTHENTICATED", 401, ["admin_token_missing", "admin_token_invalid", "service_key_invalid"]),
   ("PERMISSION_DENIED", 403, ["api_key_missing", "api_key_invalid"]),
   (
     "UNAVAILABLE", 503,

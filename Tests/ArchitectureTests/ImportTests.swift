@@ -28,8 +28,8 @@ private let allowed: [String: Set<String>] = [
   ],
   "MockApple": ["Crypto", "Domain", "Glibc", "HTTPServer", "JOSE", "Synchronization", "Threads", "Wire"],
   "bramley": [
-    "AppleIdentity", "Assembly", "Domain", "Glibc", "JOSE", "SQLiteStorage", "Settings", "Storage",
-    "Telemetry", "Wire",
+    "API", "AppleIdentity", "Assembly", "Domain", "Glibc", "JOSE", "SQLiteStorage", "Sessions", "Settings",
+    "Storage", "Telemetry", "Wire",
   ],
   "bramley-mock-apple": ["Crypto", "Domain", "Glibc", "HTTPServer", "MockApple", "Wire"],
 ]

@@ -71,6 +71,11 @@ package struct APIDocument: Sendable {
       ?? ofMethod.filter { matches($0.path, path) }.max { $0.path.utf8.count < $1.path.utf8.count }
   }
 
+  /// The operation of a path that answers every method: OpenAPI has words for some of them only.
+  private func everyMethod(_ path: String) -> Operation? {
+    operation("GET", path).flatMap { $0.node["x-every-method"] == .flag(true) ? $0 : nil }
+  }
+
   /// What stands at a place of the document, references followed.
   package func resolve(_ node: Node) -> Node { Schema.resolve(node, in: root) }
 
@@ -93,7 +98,7 @@ package struct APIDocument: Sendable {
       if answer.status != 204 { faults += failureFaults(answer) }
       return faults
     }
-    let operation = operation(isHead ? "GET" : method ?? "", path)
+    let operation = operation(isHead ? "GET" : method ?? "", path) ?? everyMethod(path)
     guard let operation else {
       // No operation: nothing but a refusal can be right.
       return faults + (isHead ? [] : failureFaults(answer))
@@ -156,8 +161,10 @@ package struct APIDocument: Sendable {
   }
 }
 
-/// Whether a path is one that a path of the document stands for: `{name}` is one character or more of one segment.
+/// Whether a path is one that a path of the document stands for: `{name}` is one character or more of one segment, but
+/// `{path}` at the end is everything below.
 private func matches(_ template: String, _ path: String) -> Bool {
+  if template.hasSuffix("/{path}") { return path.hasPrefix(template.dropLast("{path}".count)) }
   let (wanted, given) = (template.components(separatedBy: "/"), path.components(separatedBy: "/"))
   return wanted.count == given.count
     && zip(wanted, given).allSatisfy { wanted, given in

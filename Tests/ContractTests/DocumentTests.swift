@@ -42,6 +42,17 @@ private func routes() async throws -> [Route] {
   return tables.open + tables.operators
 }
 
+extension Route {
+  /// Methods and paths that the document has for it: `*` is every method that OpenAPI and proxies use, `/*` the path
+  /// itself and whatever is below.
+  fileprivate var described: [(method: String, path: String)] {
+    let methods = method == "*" ? ["GET", "POST", "PUT", "PATCH", "DELETE"] : [method]
+    let root = path.dropLast(2)
+    let paths = path.hasSuffix("/*") ? [String(root), root + "/{path}"] : [path]
+    return methods.flatMap { method in paths.map { (method, $0) } }
+  }
+}
+
 @Suite struct DocumentTests {
   private let document: APIDocument
 
@@ -49,7 +60,7 @@ private func routes() async throws -> [Route] {
 
   @Test func `the operations of the document are the routes of the service`() async throws {
     // A path of ours may be one of Firebase's as well: two routes, and one operation.
-    let served = Set(try await routes().map { "\($0.method) \($0.path)" })
+    let served = Set(try await routes().flatMap { $0.described.map { "\($0.method) \($0.path)" } })
     #expect(document.operations.map(\.name) == served.sorted())
   }
 
@@ -73,11 +84,28 @@ private func routes() async throws -> [Route] {
     async throws
   {
     for route in try await routes() {
-      let operation = try #require(document.operation(route.method, route.path))
-      #expect(operation.statuses.contains(403) == (route.access == .app), "\(operation.name)")
-      #expect((operation.node["security"] != nil) == (route.access != .open), "\(operation.name)")
-      if route.access == .administrator { #expect(operation.statuses.isSuperset(of: [401, 404])) }
+      for (method, path) in route.described {
+        let operation = try #require(document.operation(method, path))
+        #expect(operation.statuses.contains(403) == (route.access == .app), "\(operation.name)")
+        // What asks for a session token by itself is open to everybody else.
+        let isSecured = route.access != .open || operation.statuses.contains(401)
+        #expect((operation.node["security"] != nil) == isSecured, "\(operation.name)")
+        if route.access == .administrator || route.access == .service {
+          #expect(operation.statuses.isSuperset(of: [401, 404]), "\(operation.name)")
+        }
+      }
     }
+  }
+
+  @Test func `every scheme that an operation names is there, and none is left over`() {
+    let named = document.operations.flatMap { operation in
+      (operation.node["security"]?.items ?? []).flatMap { $0.members.keys }
+    }
+    #expect(Set(named) == Set(document.root["components"]?["securitySchemes"]?.members.keys ?? [:].keys))
+  }
+
+  @Test func `the words of the audit are those of the document`() {
+    #expect(document.words(of: "AuditAction") == AuditAction.allCases.map(\.rawValue))
   }
 
   @Test func `an operation describes 415 where a body is read`() {

@@ -74,6 +74,7 @@ import Testing
           /v1/projects/mine: {post: {operationId: mine}}
           /v1/accounts:lookup: {$ref: '#/components/pathItems/lookup'}
           /v3/getAccountInfo: {$ref: '#/components/pathItems/lookup'}
+          /v1/verify/{path}: {get: {operationId: verify, x-every-method: true, responses: {'200': {}}}}
         components:
           pathItems: {lookup: {post: {operationId: lookup, responses: {'200': {}}}}}
         """.utf8))
@@ -86,11 +87,16 @@ import Testing
     }
     #expect(found("/v1/accounts:lookup") == "lookup")
     #expect(found("/v3/getAccountInfo") == "lookup")
-    #expect(Set(document.operations.map(\.source)).count == 4)
+    #expect(Set(document.operations.map(\.source)).count == 5)
     let answer = APIDocument.Answer(status: 200, headers: [("X-Request-Id", "1")], body: [])
     for host in ["", "/identitytoolkit.googleapis.com", "/www.googleapis.com"] {
       #expect(document.faults(answer, to: "POST", host + "/v1/accounts:lookup?key=1") == [])
     }
     #expect(document.faults(answer, to: "POST", "/evil.example/v1/accounts:lookup") != [])
+    for path in ["/v1/verify/", "/v1/verify/a", "/v1/verify/a/b?c"] {
+      #expect(document.faults(answer, to: "PROPFIND", path) == [])
+    }
+    #expect(document.faults(answer, to: "PROPFIND", "/v1/verifyx") != [])
+    #expect(document.faults(answer, to: "PROPFIND", "/v1/accounts:lookup") != [])
   }
 }

@@ -4,7 +4,9 @@ import Wire
 /// The command line's manners.
 @Suite(.timeLimit(.minutes(2)))
 struct UsageTests {
-  static let commands = ["serve", "config", "keys", "users", "token", "migrate", "doctor", "version"]
+  static let commands = [
+    "serve", "config", "keys", "users", "audit", "token", "migrate", "doctor", "version",
+  ]
 
   @Test(arguments: commands)
   func `every command explains itself`(_ name: String) async throws {
@@ -36,7 +38,13 @@ struct UsageTests {
     ["token", "explain", "--now", "soon", "a"], ["token", "explain", "--audience", "", "a"],
     ["migrate", "up"],
     ["migrate", "--force"], ["doctor", "x"], ["version", "2"], ["version", "--json=1"],
-    ["users", "list", "--json", "--limit=1", "--limit=2"],
+    ["users", "list", "--json", "--limit=1", "--limit=2"], ["users", "disable"],
+    ["users", "delete", "a", "b"],
+    ["users", "set-claims", "a"], ["users", "end-sessions", "a", "x"], ["users", "list", "--email", "x"],
+    ["users", "list", "--id", "a", "--email", "b@c"], ["users", "list", "--provider", "apple.com"],
+    ["users", "disable", "--id", "a"], ["audit"], ["audit", "mend"], ["audit", "list", "x"],
+    ["audit", "list", "--limit", "0"], ["audit", "list", "--account", "a b"],
+    ["audit", "verify", "--after", "1"],
   ])
   func `wrong usage ends with 64`(_ arguments: [String]) async throws {
     try await withStage { stage in

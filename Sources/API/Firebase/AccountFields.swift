@@ -69,6 +69,20 @@ extension FirebaseBody {
     isNull("photoUrl") ? .clear : try photoURL()
   }
 
+  /// An address of mail; null and empty text clear it.
+  func mergedEmail() throws(Failure) -> Change<EmailAddress> {
+    if isNull("email") { return .clear }
+    guard has("email") else { return .keep }
+    return try email().map { .set($0) } ?? .clear
+  }
+
+  /// Claims that an administrator adds to an account's tokens, as an object; null and `{}` clear them.
+  func customClaims() throws(Failure) -> Change<String> {
+    if isNull("customClaims") { return .clear }
+    guard let object = try object("customClaims") else { return .keep }
+    return try claims(from: object.jsonText).map { .set($0) } ?? .clear
+  }
+
   /// Claims that an administrator adds to an account's tokens; `{}` clears them.
   func customAttributes() throws(Failure) -> Change<String> {
     try change("customAttributes") { (text) throws(Failure) in

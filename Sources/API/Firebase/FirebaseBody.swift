@@ -19,6 +19,9 @@ package struct FirebaseBody: Sendable {
     self.path = path
   }
 
+  /// The whole object as JSON.
+  var jsonText: String { String(decoding: object.bytes, as: UTF8.self) }
+
   /// Whether the field is there and not null, whatever it is.
   package func has(_ name: String) -> Bool {
     object.present(name) != nil || object.present(snakeCase(name)) != nil

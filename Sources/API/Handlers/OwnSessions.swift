@@ -57,25 +57,3 @@ struct OwnSessions: Sendable {
     }
   }
 }
-
-extension Session {
-  /// The session as its owner, or an administrator, sees it. Times are seconds since 1970.
-  func json(limits: SessionLimits, isCurrent: Bool?) -> [UInt8] {
-    var out = JSONWriter(reserving: 256)
-    out.member("sessionId", id.description)
-    out.member("createdAt", createdAt.seconds)
-    out.member("lastUsedAt", rotatedAt.seconds)
-    out.member("expiresAt", min(rotatedAt + limits.idle, createdAt + limits.absolute).seconds)
-    out.member("current", isCurrent)
-    out.member("provider", provider)
-    if let device {
-      out.object("device") { out in
-        out.member("name", device.name)
-        out.member("model", device.model)
-        out.member("os", device.os)
-        out.member("appVersion", device.appVersion)
-      }
-    }
-    return out.finish()
-  }
-}

@@ -47,11 +47,16 @@ final class WellKnown: Sendable {
     out.member("issuer", issuer.rules.issuer)
     out.member("jwks_uri", publicURL + "/.well-known/jwks.json")
     out.member("token_endpoint", publicURL + "/v1/token")
+    out.member("introspection_endpoint", publicURL + "/v1/introspect")
+    out.member("revocation_endpoint", publicURL + "/v1/revoke")
     out.member("response_types_supported", ["id_token"])
     out.member("subject_types_supported", ["public"])
     out.member("id_token_signing_alg_values_supported", algorithms)
     out.member("grant_types_supported", ["refresh_token"])
     out.member("token_endpoint_auth_methods_supported", ["none"])
+    // A service key is a bearer there; apps, which revoke, are public clients (RFC 8414 §2).
+    out.member("introspection_endpoint_auth_methods_supported", ["Bearer"])
+    out.member("revocation_endpoint_auth_methods_supported", ["none"])
     out.member(
       "claims_supported",
       [

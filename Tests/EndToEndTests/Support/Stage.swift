@@ -80,9 +80,10 @@ final class Stage: Sendable {
 
   /// Runs SQL on the database from outside.
   ///
+  /// - Parameter path: Another database than the services'.
   /// - Returns: The first column of the first row, as text.
   @discardableResult
-  func sql(_ text: String) async throws -> String {
+  func sql(_ text: String, on path: String? = nil) async throws -> String {
     let script = """
       import sqlite3, sys
       database = sqlite3.connect(sys.argv[1], timeout=20)
@@ -90,7 +91,7 @@ final class Stage: Sendable {
       database.commit()
       print("" if row is None else row[0])
       """
-    let finished = try await run(Program.python, ["-c", script, database, text])
+    let finished = try await run(Program.python, ["-c", script, path ?? database, text])
     try #require(finished.status == 0, "\(finished.errors)")
     return finished.output.trimmingCharacters(in: .whitespacesAndNewlines)
   }

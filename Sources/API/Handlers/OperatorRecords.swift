@@ -1,0 +1,35 @@
+internal import Domain
+internal import HTTPServer
+internal import Sessions
+internal import Storage
+internal import Wire
+
+/// `GET /v1/admin/audit` and `GET /v1/admin/keys`: what was done, and with which keys tokens are signed.
+struct OperatorRecords: Sendable {
+  let storage: any Storage
+  /// Seconds by which clocks may differ.
+  let leeway: Int64
+
+  /// Lines of the audit behind a place, oldest first. The cursor is where the next page begins, or what will be
+  /// written next.
+  func audit(_ call: Call) async throws(Failure) -> Response {
+    let query = try call.request.queryFields()
+    let after = try query.number("after", 0...(.max)) ?? 0
+    let limit = Int(try query.number("limit", 1...Int64(Limits.accountBatch)) ?? 100)
+    var account: AccountID?
+    if let text = query["account"] { account = try accountID(text, field: "account") }
+    let wanted = AuditQuery(after: after, account: account, limit: limit)
+    let lines = try await stored { () throws(StorageError) in try await storage.audit(wanted) }
+    var out = JSONWriter(reserving: 256 * (lines.count + 1))
+    out.member("entries", jsonArray: lines.map(\.entry.json))
+    out.member("cursor", String(lines.last?.entry.position ?? after))
+    return .json(out.finish())
+  }
+
+  func signingKeys(_ call: Call) async throws(Failure) -> Response {
+    let (book, counts) = try await stored { () throws(StorageError) in
+      (try await storage.signingKeys(), try await storage.sessionCounts())
+    }
+    return .json(book.json(liveSessions: counts, leeway: leeway))
+  }
+}

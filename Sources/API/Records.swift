@@ -1,0 +1,99 @@
+package import Domain
+package import Storage
+package import Wire
+
+// Accounts, sessions and signing keys in our own form: as routes answer them, and as commands print them.
+
+extension Account {
+  /// The account. Times are seconds since 1970; what is not known is left out.
+  ///
+  /// - Parameter further: Adds members at the end.
+  package func json(_ further: (inout JSONWriter) -> Void = { _ in }) -> [UInt8] {
+    var out = JSONWriter(reserving: 1024)
+    out.member("localId", id.text)
+    out.member("createdAt", createdAt.seconds)
+    if lastSignInAt.seconds > 0 { out.member("lastSignInAt", lastSignInAt.seconds) }
+    out.member("disabled", isDisabled)
+    out.member("anonymous", isAnonymous)
+    if let email = profile.email {
+      out.member("email", email.text)
+      out.member("emailVerified", profile.isEmailVerified)
+      out.member("isPrivateEmail", profile.isPrivateEmail)
+    }
+    out.member("displayName", displayName)
+    out.member("firstName", name?.givenName)
+    out.member("lastName", name?.familyName)
+    out.member("fullName", name?.fullName)
+    out.member("photoUrl", photoURL)
+    if let status = profile.realUserStatus { out.member("realUserStatus", status.rawValue) }
+    if let customClaims { out.member("customClaims", json: Array(customClaims.utf8)) }
+    out.member("identities", jsonArray: identities.map(\.json))
+    further(&out)
+    return out.finish()
+  }
+}
+
+extension LinkedIdentity {
+  fileprivate var json: [UInt8] {
+    var out = JSONWriter(reserving: 128)
+    out.member("providerId", provider)
+    out.member("subject", subject.text)
+    out.member("email", email)
+    return out.finish()
+  }
+}
+
+extension Session {
+  /// The session as its owner, or an administrator, sees it. Times are seconds since 1970.
+  ///
+  /// - Parameter isCurrent: Whether it is the one that asks; nil where none does.
+  package func json(limits: SessionLimits, isCurrent: Bool?) -> [UInt8] {
+    var out = JSONWriter(reserving: 256)
+    out.member("sessionId", id.description)
+    out.member("createdAt", createdAt.seconds)
+    out.member("lastUsedAt", rotatedAt.seconds)
+    out.member("expiresAt", min(rotatedAt + limits.idle, createdAt + limits.absolute).seconds)
+    out.member("current", isCurrent)
+    out.member("provider", provider)
+    if let device {
+      out.object("device") { out in
+        out.member("name", device.name)
+        out.member("model", device.model)
+        out.member("os", device.os)
+        out.member("appVersion", device.appVersion)
+      }
+    }
+    return out.finish()
+  }
+}
+
+extension SigningKeyBook {
+  /// The signing keys without their private parts, and how many sessions hang on each master key.
+  package func json(liveSessions: [MasterKeyID: Int], leeway: Int64) -> [UInt8] {
+    var out = JSONWriter(reserving: 512 * (keys.count + 1))
+    out.member("signingKeys", jsonArray: keys.map { $0.json(leeway: leeway) })
+    out.object("liveSessionsByMasterKey") { out in
+      for (id, count) in liveSessions.sorted(by: { $0.key.description < $1.key.description }) {
+        out.member(id.description, Int64(count))
+      }
+    }
+    return out.finish()
+  }
+}
+
+extension SigningKeyRecord {
+  fileprivate func json(leeway: Int64) -> [UInt8] {
+    var out = JSONWriter()
+    out.member("kid", id.text)
+    out.member("alg", algorithm)
+    out.member("role", role.rawValue)
+    out.member("createdAt", createdAt.seconds)
+    if let time = activeSince { out.member("activeSince", time.seconds) }
+    if let time = retiredAt { out.member("retiredAt", time.seconds) }
+    if let time = publishedUntil(leeway: leeway) { out.member("publishedUntil", time.seconds) }
+    if role == .standby { out.member("readyAt", readyAt(leeway: leeway).seconds) }
+    if isToRetire { out.member("rotationRequested", true) }
+    out.member("masterKey", masterKey.description)
+    return out.finish()
+  }
+}
