@@ -108,7 +108,8 @@ let package = Package(
     program(
       "bramley",
       [
-        "API", "Assembly", "AppleIdentity", "Domain", "JOSE", "SQLiteStorage", "Sessions", "Settings", "Storage",
+        "API", "Assembly", "AppleIdentity", "Domain", "JOSE", "SQLiteStorage", "Sessions", "Settings",
+        "Storage",
         "Telemetry", "Wire",
       ]),
     program("bramley-mock-apple", ["MockApple", "Crypto", "Domain", "HTTPServer", "Wire"]),
