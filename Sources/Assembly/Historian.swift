@@ -47,6 +47,8 @@ struct Historian: Sendable {
     let now = clock.now()
     let lease = Lease(name: "audit", holder: holder, until: now + Self.leaseSeconds)
     do throws(StorageError) {
+      // Nothing is written, and no lease taken, while there is nothing to do.
+      guard try await auditChain.hasUnsealed() || forgets else { return }
       guard try await storage.take(lease, at: now) else { return }
       while try await auditChain.seal() { if Task.isCancelled { return } }
       guard forgets else { return }

@@ -16,8 +16,8 @@ package enum AuditVerdict: Sendable, Equatable {
 }
 
 /// Chains the lines of the audit: each has a digest over itself and the digest before it, and the ends have codes by a
-/// key that is not in the database. Who can write the database can end the chain early by seconds, and nothing else,
-/// without being noticed.
+/// key that is not in the database. Who can write the database can add lines at the end that is not chained yet, or
+/// take all of the chain away, but not change, add or take away lines inside it without being noticed.
 package struct AuditChain: Sendable {
   private let storage: any Storage
   private let ring: MasterKeyRing
@@ -25,6 +25,13 @@ package struct AuditChain: Sendable {
   package init(storage: any Storage, ring: MasterKeyRing) {
     self.storage = storage
     self.ring = ring
+  }
+
+  /// Whether there is a line that is not chained yet.
+  package func hasUnsealed() async throws(StorageError) -> Bool {
+    let chain = try await storage.auditChain()
+    let after = (chain.head ?? chain.anchor)?.position ?? 0
+    return try await !storage.audit(AuditQuery(after: after, account: nil, limit: 1)).isEmpty
   }
 
   /// Chains what is not chained yet, a bounded number of lines.
