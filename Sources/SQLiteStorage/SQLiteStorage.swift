@@ -106,9 +106,10 @@ package final class SQLiteStorage: LedgerStorage {
 
   package func stop() async {
     isStopped.store(true, ordering: .releasing)
-    await worker.stop()
-    // The same one when it was opened to be read; stopping twice is stopping once.
+    // The reader first: the last connection that may write folds the log into the file. It is the same one when the
+    // file was opened to be read; stopping twice is stopping once.
     await reader.stop()
+    await worker.stop()
   }
 
   /// What the engine has done since it was opened.

@@ -43,14 +43,6 @@ private func keyID(of token: String) throws -> String {
   return try #require(try JSONObject(parsing: decodeBase64URL(header.utf8)).text("kid"))
 }
 
-/// Makes a command's time of day a later one.
-private func ahead(_ seconds: Int) throws -> [String: String] {
-  [
-    "LD_PRELOAD": try #require(Program.fakeTime), "FAKETIME": "+\(seconds)",
-    "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-  ]
-}
-
 /// `keys rotate`, `revoke` and `list`, beside services that run and without one.
 @Suite(.timeLimit(.minutes(2)))
 struct SigningKeyCommandTests {
@@ -102,7 +94,7 @@ struct SigningKeyCommandTests {
     }
   }
 
-  @Test(.enabled(if: Program.fakeTime != nil))
+  @Test
   func `a rotation that waits is done by a service when the next key may sign`() async throws {
     try await withStage { stage in
       try await stage.start(settings).stop()
@@ -119,7 +111,7 @@ struct SigningKeyCommandTests {
     }
   }
 
-  @Test(.enabled(if: Program.fakeTime != nil))
+  @Test
   func `a rotation is done at once when the next key is old enough`() async throws {
     try await withStage { stage in
       try await stage.start(settings).stop()
@@ -128,7 +120,7 @@ struct SigningKeyCommandTests {
         let seconds = urgency.isEmpty ? 2000 : 4000
         let done = try await run(
           Program.bramley, ["keys", "rotate", "--json"] + urgency,
-          environment: stage.settings.merging(ahead(seconds)) { $1 }, folder: stage.folder)
+          environment: stage.settings.merging(ClockShift.environment(seconds)) { $1 }, folder: stage.folder)
         #expect(done.status == 0, "\(done.errors)")
         #expect(try done.json.text("active") == next)
       }
@@ -287,7 +279,7 @@ struct SigningKeyCommandTests {
 }
 
 /// What time brings about, by services whose clocks are ahead.
-@Suite(.timeLimit(.minutes(2)), .enabled(if: Program.fakeTime != nil))
+@Suite(.timeLimit(.minutes(2)))
 struct SigningKeyRotationTests {
   private func rotating(_ seconds: Int) -> [String: String] {
     settings.merging(["BRAMLEY_KEY_ROTATION": "\(seconds)"]) { $1 }
@@ -398,7 +390,7 @@ struct SigningKeyRotationTests {
       async let tokens = refreshing(sessions, services, until: isOver)
       let done = try await run(
         Program.bramley, ["keys", "rotate", "--now"],
-        environment: stage.settings.merging(ahead(2000)) { $1 }, folder: stage.folder)
+        environment: stage.settings.merging(ClockShift.environment(2000)) { $1 }, folder: stage.folder)
       #expect(done.status == 0, "\(done.errors)")
       for service in services { try await service.uses(next) }
       isOver.update { $0 = true }

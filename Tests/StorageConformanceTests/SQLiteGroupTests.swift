@@ -34,8 +34,8 @@ struct SQLiteGroupTests {
     #expect(failures.count == 1)
     let ids = try await storage.accounts(after: nil, limit: 100).accounts.map(\.id.text)
     #expect(Set(ids) == Set([0, 1, 2, 3, 5, 6, 7, 8].map { "account\($0)" }))
-    #expect(storage.statistics.groups == 3)
-    #expect(storage.statistics.transactions == 11)
+    #expect(storage.statistics.groups == 2)
+    #expect(storage.statistics.transactions == 10)
     #expect(storage.statistics.faults == 1)
     await storage.stop()
   }

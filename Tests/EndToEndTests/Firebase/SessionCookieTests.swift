@@ -116,7 +116,7 @@ struct SessionCookieTests {
     }
   }
 
-  @Test(.enabled(if: Program.fakeTime != nil))
+  @Test
   func `an expired session token makes no cookie, and a cookie ends with its session`() async throws {
     try await withStage { stage in
       let settings = Administrator.settings.merging([

@@ -80,7 +80,7 @@ extension Stage {
     let site = try write(text, to: recipe.file)
     let arguments = try commandLine(of: recipe, site: site, port: port)
     var environment = Program.environment
-    if let ahead { environment.merge(try fakeTime(ahead)) { $1 } }
+    if let ahead { environment.merge(try ClockShift.environment(ahead)) { $1 } }
     // The workers of a server that root has started are somebody else.
     if geteuid() == 0 { chmod(folder, 0o755) }
     let child = keep(
@@ -179,12 +179,6 @@ struct Proxy: Sendable {
     let bearer = token.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? []
     return try await exchange(HTTPRequest(path: path, headers: bearer + headers), port: port)
   }
-}
-
-/// What a program needs for a time of day that is ahead of everybody's.
-private func fakeTime(_ ahead: Int) throws -> [String: String] {
-  let library: String = try #require(Program.fakeTime)
-  return ["LD_PRELOAD": library, "FAKETIME": "+\(ahead)", "FAKETIME_DONT_FAKE_MONOTONIC": "1"]
 }
 
 /// A port that nobody has just now.

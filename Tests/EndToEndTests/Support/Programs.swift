@@ -11,10 +11,6 @@ enum Program {
   /// An interpreter that has the packages of `Tests/Clients/requirements.txt`.
   static let clientsPython = ProcessInfo.processInfo.environment["CLIENTS_PYTHON"]
 
-  /// Makes the time of day of one process another one; not every machine has it.
-  static let fakeTime = ["x86_64-linux-gnu", "aarch64-linux-gnu"]
-    .map { "/usr/lib/\($0)/faketime/libfaketime.so.1" }.first { FileManager.default.fileExists(atPath: $0) }
-
   /// What every child gets, whatever the tests run in.
   static let environment = ["PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/nonexistent"]
 

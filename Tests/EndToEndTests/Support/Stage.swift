@@ -52,10 +52,7 @@ final class Stage: Sendable {
     let own = settings.filter { !omitted.contains($0.key) }
     var environment = Program.environment.merging(own) { $1 }.merging(changes) { $1 }
     if let ahead {
-      let library: String = try #require(Program.fakeTime)
-      environment["LD_PRELOAD"] = library
-      environment["FAKETIME"] = "+\(ahead)"
-      environment["FAKETIME_DONT_FAKE_MONOTONIC"] = "1"
+      environment.merge(try ClockShift.environment(ahead)) { $1 }
     }
     return keep(
       try ChildProcess(Program.bramley, ["serve"] + arguments, environment: environment, folder: folder))
@@ -131,7 +128,9 @@ final class Stage: Sendable {
       guard child.outputLines.first?.hasPrefix("{") ?? false else { continue }
       for line in child.outputLines {
         #expect(throws: Never.self) { try JSONObject(parsing: Array(line.utf8)) }
-        #expect(!line.contains("eyJ"), "a token in the log")
+        // A key's name may begin as a token does, but a token has three parts.
+        let token = line.range(of: #"eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\."#, options: .regularExpression)
+        #expect(token == nil, "a token in the log")
       }
     }
     try? FileManager.default.removeItem(atPath: folder)
