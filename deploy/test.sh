@@ -55,7 +55,9 @@ export CLIENTS_PYTHON="$PWD/.venv/bin/python3"
 step "the sources are formatted" swift format lint --strict --recursive Package.swift Sources Tests
 step "the scripts are sound" shellcheck --external-sources deploy/*.sh deploy/verify/*.sh .ci/run
 step "everything builds" swift build --build-tests
-swift_tests "the tests"
+# Apart, so that hundreds of services that start and end are in nobody's way who looks at a clock.
+swift_tests "the tests of the modules" --skip EndToEndTests
+swift_tests "the tests of the programs" --filter EndToEndTests
 
 # The modules that stand next to C, again under the sanitisers. The leaks that are left out are XCTest's own.
 beside_c='ThreadsTests|CryptoTests|WireTests|OutboundTests|HTTPServerTests|TelemetryTests|StorageConformanceTests'

@@ -77,7 +77,8 @@ package func decideAccountChange(
     return .emailTaken
   }
   for added in change.addedIdentities {
-    let present = change.removedProviders.contains(added.provider) ? nil : account.identity(at: added.provider)
+    let present =
+      change.removedProviders.contains(added.provider) ? nil : account.identity(at: added.provider)
     let isOther = present.map { $0.identity != added.identity } ?? false
     let holder = try ledger.account(holding: added.identity)
     guard !isOther, holder == nil || holder?.id == account.id else { return .identityTaken }

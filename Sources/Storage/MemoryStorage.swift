@@ -63,7 +63,9 @@ package struct MemoryLedger: Ledger {
 
   package mutating func accounts(holding email: EmailAddress) throws(StorageError) -> [Account] {
     let held = order.compactMap { accounts[$0] }.filter { $0.profile.email == email }
-    let (verified, others) = (held.filter(\.profile.isEmailVerified), held.filter { !$0.profile.isEmailVerified })
+    let (verified, others) = (
+      held.filter(\.profile.isEmailVerified), held.filter { !$0.profile.isEmailVerified }
+    )
     return Array((verified + others).prefix(Limits.accountsOfOneEmail))
   }
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What becomes of keys while the verifier runs.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(3)))
 struct PublishedKeysTests {
   private let clock = ManualClock()
   private var claims: SessionClaims { SessionClaims(issuedAt: clock.now) }

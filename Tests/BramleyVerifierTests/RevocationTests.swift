@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The feed of ended sessions, followed step by step.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(3)))
 struct RevocationTests {
   private let clock = ManualClock()
   private var claims: SessionClaims { SessionClaims(issuedAt: clock.now) }

@@ -2,7 +2,7 @@ import HTTPServer
 import Testing
 
 /// The bodies of all connections together.
-@Suite(.timeLimit(.minutes(2))) struct BodyMemoryTests {
+@Suite(.timeLimit(.minutes(5))) struct BodyMemoryTests {
   static let limits = ListenerConfiguration.test { ($0.bodyLimit, $0.bodyMemoryLimit) = (1000, 2500) }
 
   /// Announces a thousand bytes and sends most of them.

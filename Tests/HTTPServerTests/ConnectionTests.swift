@@ -3,7 +3,7 @@ import HTTPServer
 import Testing
 
 /// Connections over more than one request, bodies at their limit, and clients that stop half-way.
-@Suite(.timeLimit(.minutes(2))) struct ConnectionTests {
+@Suite(.timeLimit(.minutes(5))) struct ConnectionTests {
   @Test func `a connection is used again`() async throws {
     try await withListener { listener in
       let port = listener.port

@@ -2,7 +2,7 @@ import HTTPServer
 import Testing
 
 /// Heads that two parsers could read in two ways, each followed by a request that must not be answered.
-@Suite(.timeLimit(.minutes(2))) struct RefusalTests {
+@Suite(.timeLimit(.minutes(5))) struct RefusalTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let bytes: [UInt8]

@@ -2,7 +2,7 @@ import HTTPServer
 import Testing
 
 /// What a responder is given, and what comes back of its answer.
-@Suite(.timeLimit(.minutes(2))) struct RequestTests {
+@Suite(.timeLimit(.minutes(5))) struct RequestTests {
   @Test func `a request arrives as it was sent`() async throws {
     let seen = Record<Request>()
     try await withListener(respond: { request in

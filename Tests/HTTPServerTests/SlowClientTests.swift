@@ -4,7 +4,7 @@ import Testing
 
 /// Clients that never fall silent and never come to an end. The drip is what is tested, so these tests take
 /// the seconds that the limits are set to.
-@Suite(.timeLimit(.minutes(2))) struct SlowClientTests {
+@Suite(.timeLimit(.minutes(5))) struct SlowClientTests {
   static let limits = ListenerConfiguration.test {
     ($0.idleSeconds, $0.headSeconds, $0.deadline) = (2, 1, .milliseconds(500))
   }

@@ -3,7 +3,7 @@ import HTTPServer
 import Testing
 
 /// Starting and stopping.
-@Suite(.timeLimit(.minutes(2))) struct StopTests {
+@Suite(.timeLimit(.minutes(5))) struct StopTests {
   @Test func `a stop answers what is in flight, with the connection closing`() async throws {
     let gate = Gate()
     let count = 64

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// Responders that wait, and the one that does not.
-@Suite(.timeLimit(.minutes(2))) struct WaitingTests {
+@Suite(.timeLimit(.minutes(5))) struct WaitingTests {
   /// The name of the calling thread; the library names its own "MHD-…".
   @Sendable static func threadName() -> String {
     let file = open("/proc/thread-self/comm", O_RDONLY)

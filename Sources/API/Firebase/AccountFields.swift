@@ -34,7 +34,9 @@ extension FirebaseBody {
   /// Providers to be taken off an account.
   func removedProviders() throws(Failure) -> [String] {
     var providers: [String] = []
-    for text in try texts("deleteProvider") { providers.append(try providerID(text, field: "deleteProvider")) }
+    for text in try texts("deleteProvider") {
+      providers.append(try providerID(text, field: "deleteProvider"))
+    }
     return providers
   }
 

@@ -141,7 +141,9 @@ extension Response {
   static func users(_ accounts: [Account], lastUses: [AccountID: UnixTime] = [:]) -> Response {
     var out = JSONWriter(reserving: 1024)
     out.member("kind", "identitytoolkit#GetAccountInfoResponse")
-    if !accounts.isEmpty { out.member("users", jsonArray: accounts.map { $0.userRecord(lastUse: lastUses[$0.id]) }) }
+    if !accounts.isEmpty {
+      out.member("users", jsonArray: accounts.map { $0.userRecord(lastUse: lastUses[$0.id]) })
+    }
     return .json(out.finish())
   }
 
