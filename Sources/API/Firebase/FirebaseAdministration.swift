@@ -21,7 +21,9 @@ struct FirebaseAdministration: Sendable {
     }
     // A key that no account can have finds none.
     var keys = ids.compactMap { AccountID($0) }.map(AccountKey.id)
-    keys += emails.compactMap { EmailAddress($0) }.map(AccountKey.email)
+    // As a provider wrote an address, and as an administrator's is kept.
+    let spellings = emails.flatMap { text in [text, asciiLowercase(text)] }
+    keys += spellings.compactMap { EmailAddress($0) }.map(AccountKey.email)
     for user in users {
       guard let provider = try user.text("providerId"), let raw = try user.text("rawId") else { continue }
       guard let subject = Subject(raw) else { continue }
@@ -226,7 +228,8 @@ extension FirebaseBody {
   fileprivate func moment(_ name: String) throws(Failure) -> UnixTime? {
     guard let milliseconds = try integer(name) else { return nil }
     guard (0..<(1 << 50)).contains(milliseconds) else { throw Failure(.fieldInvalid, field: name) }
-    return UnixTime(milliseconds / 1000)
+    // Nothing happened in the first second of 1970: it is how others write that they do not know.
+    return milliseconds < 1000 ? nil : UnixTime(milliseconds / 1000)
   }
 
   /// The moment before which tokens count as revoked, in seconds.

@@ -14,8 +14,7 @@ extension Account {
     out.member("customAttributes", customClaims)
     // A token of an account that had the same id before is older than this one.
     out.member("validSince", String((validSince ?? createdAt).seconds))
-    // Zero would be refused by some readers, so an import without a time has none.
-    if createdAt.seconds > 0 { out.member("createdAt", milliseconds(createdAt)) }
+    out.member("createdAt", milliseconds(createdAt))
     // Who never signed in has no time of it: zero would be refused.
     if lastSignInAt.seconds > 0 { out.member("lastLoginAt", milliseconds(lastSignInAt)) }
     if let lastUse { out.member("lastRefreshAt", timestamp(ofSeconds: lastUse.seconds)) }

@@ -116,6 +116,38 @@ struct ConflictTests {
     }
   }
 
+  @Test func `a postBody beside a pending token carries the very token or is refused`() async throws {
+    try await withService { service in
+      let (_, _, _, answer) = try await conflict(service)
+      let pending = ("pendingToken", quoted(try #require(try answer.json.text("pendingToken"))))
+      for postBody in ["providerId=apple.com&nonce=wrong", "providerId=apple.com", "nonce=x"] {
+        try expect(await service.firebaseSignIn(postBody, [pending]), is: Self.pendingInvalid)
+      }
+      _ = try SignedIn(await service.firebaseSignIn(nil, [pending]))
+    }
+  }
+
+  @Test func `two sessions to link to are one too many, and an administrator is nobody's session`()
+    async throws
+  {
+    let admin = "an-administrators-token"
+    try await withService(["BRAMLEY_ADMIN_TOKEN": admin]) { service in
+      let person = try await service.signIn(Mint.credential())
+      func signIn(bearer: String, _ members: [(String, String)]) async throws -> HTTPAnswer {
+        var request = HTTPRequest.firebaseSignIn(
+          FirebaseClient.ios.postBody(try Mint.credential()), as: .ios, members)
+        request.headers.append(("Authorization", "Bearer \(bearer)"))
+        return try await service.send(request)
+      }
+      try expect(
+        await signIn(bearer: person.idToken, [("idToken", "\"garbage\"")]),
+        is: .argument("duplicate_member"), field: "idToken")
+      #expect(try SignedIn(await signIn(bearer: admin, [])).isNewUser)
+      try expect(
+        await signIn(bearer: "nobody", []), is: Refusal(401, "INVALID_ID_TOKEN", "session_token_invalid"))
+    }
+  }
+
   @Test func `of many who bring one pending token at once one gets a session`() async throws {
     try await withService { service in
       let (_, _, _, answer) = try await conflict(service)

@@ -203,6 +203,23 @@ struct SignInFormTests {
     }
   }
 
+  @Test
+  func
+    `a field of Firebase's does not make our form another one, and nothing at all is Firebase's on its paths`()
+    async throws
+  {
+    try await withService { service in
+      let credential = try Mint.credential()
+      let own = try await service.trySignIn(credential, ["returnSecureToken": "true"])
+      #expect(own.status == 200, "\(own)")
+      try expect(await service.post(FirebasePath.signIn, []), is: Refusal(400, "MISSING_REQUEST_URI"))
+      try expect(
+        await service.firebaseSignIn(
+          FirebaseClient.ios.postBody(Mint.credential()), as: .ios, [("targetProjectId", "\"p\"")]),
+        is: Refusal(400, "INSUFFICIENT_PERMISSION"), field: "targetProjectId")
+    }
+  }
+
   @Test func `our form and Firebase's are told apart by the body, at every path`() async throws {
     try await withService { service in
       let paths = [
