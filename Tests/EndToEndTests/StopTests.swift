@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import Wire
 
-/// What a stop may take: ten seconds, and three times as much again for a machine that all the other tests keep busy.
+/// What a stop may take: ten seconds, and three times that again for a machine that all other tests keep busy.
 let stopLimit = Duration.seconds(40)
 
 /// `SIGTERM`: readiness off, what has begun ends, exit 0 within ten seconds.
