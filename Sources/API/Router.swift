@@ -30,7 +30,11 @@ package struct Router: Sendable {
   package func respond(to request: Request) async -> Response {
     let call = makeCall(request)
     let match = match(call)
-    if request.method == "OPTIONS" { return finished(preflight(call, match), call, route: "preflight") }
+    // Where every method has an answer, this one has no other: a proxy that asks whether to let a request pass takes
+    // any 2xx for a yes.
+    if request.method == "OPTIONS", match?.methods["*"] == nil {
+      return finished(preflight(call, match), call, route: "preflight")
+    }
     var route: Route?
     do throws(Failure) {
       guard let match else { throw Failure(.notFound) }

@@ -119,7 +119,7 @@ struct IntrospectionTests {
           $0.email = "eve@example.com"
           $0.claims = [member("email_verified", "false")]
         })
-      for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "PROPFIND"] {
+      for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"] {
         for path in ["/v1/verify", "/v1/verify/", "/v1/verify/a/b?c=d"] {
           let answer = try await verify(service, person.idToken, path: path, method: method)
           #expect(answer.status == 200, "\(method) \(path)")
@@ -134,6 +134,7 @@ struct IntrospectionTests {
       #expect(without.status == 401)
       #expect(without["WWW-Authenticate"]?.hasPrefix("Bearer") == true)
       #expect(without["X-Auth-User"] == nil)
+      #expect(try await verify(service, nil, method: "OPTIONS").status == 401)
       #expect(try await verify(service, person.idToken, path: "/v1/verifyx").status == 404)
     }
   }
