@@ -1,6 +1,7 @@
 import Crypto
 import Domain
 import Foundation
+import TestProcesses
 import Testing
 import Wire
 
