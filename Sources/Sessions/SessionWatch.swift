@@ -14,7 +14,8 @@ package final class SessionWatch: Sendable {
     /// When the last look that succeeded began.
     var seenAt: SteadyTime?
     var isClosed = false
-    var waiting: [Int: AsyncStream<Never>.Continuation] = [:]
+    /// Those who wait, each for something behind a place.
+    var waiting: [Int: (position: Int64, end: AsyncStream<Never>.Continuation)] = [:]
     var nextWaiting = 0
   }
 
@@ -85,7 +86,7 @@ package final class SessionWatch: Sendable {
     let number: Int? = progress.withLock { progress in
       guard !progress.isClosed, progress.position ?? 0 <= position else { return nil }
       progress.nextWaiting += 1
-      progress.waiting[progress.nextWaiting] = end
+      progress.waiting[progress.nextWaiting] = (position, end)
       return progress.nextWaiting
     }
     guard let number else { return }
@@ -98,27 +99,31 @@ package final class SessionWatch: Sendable {
     progress.withLock { _ = $0.waiting.removeValue(forKey: number) }
   }
 
+  /// How many wait.
+  package var waitingCount: Int { progress.withLock { $0.waiting.count } }
+
   /// Lets everybody go who waits.
   package func close() {
     let waiting = progress.withLock { progress in
       progress.isClosed = true
       return Array(progress.waiting.values)
     }
-    for end in waiting { end.finish() }
+    for (_, end) in waiting { end.finish() }
   }
 
   private func take(_ page: RevocationPage, from position: Int64?, _ begun: SteadyTime) {
     // Under the lock: who reads a state now either sees the new place, or is followed by what is dropped here.
-    let waiting: [AsyncStream<Never>.Continuation] = progress.withLock { progress in
+    let ends: [AsyncStream<Never>.Continuation] = progress.withLock { progress in
       let last = page.revocations.last?.position ?? page.last
       if last < progress.position ?? 0, page.last >= progress.position ?? 0 { return [] }
-      let isNews = last != progress.position
+      // Of a database that was put back, no place that was given out before means anything.
+      let isAnother = last < progress.position ?? 0
       progress.position = last
       progress.seenAt = max(progress.seenAt ?? begun, begun)
       forget(page.revocations)
-      return isNews ? Array(progress.waiting.values) : []
+      return progress.waiting.values.filter { isAnother || $0.position < last }.map(\.end)
     }
-    for end in waiting { end.finish() }
+    for end in ends { end.finish() }
   }
 
   private func forget(_ revocations: [Revocation]) {

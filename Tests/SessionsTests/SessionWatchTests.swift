@@ -184,4 +184,21 @@ struct SessionWatchTests {
     await last
     await watch.wait(behind: 1, atMost: .seconds(600))
   }
+
+  @Test func `only news from behind the place that is waited at is told of`() async throws {
+    let (a, b) = (try await open(1), try await open(2))
+    try await watch.follow()
+    try await end(a)
+    let watch = watch
+    // Who read the database itself is ahead of what was followed, and has had this one.
+    async let told: Void = watch.wait(behind: 1, atMost: .seconds(600))
+    while watch.waitingCount == 0 { await Task.yield() }
+    try await watch.follow()
+    for _ in 0..<100 { await Task.yield() }
+    #expect(watch.waitingCount == 1)
+    try await end(b)
+    try await watch.follow()
+    await told
+    #expect(watch.waitingCount == 0)
+  }
 }

@@ -5,6 +5,9 @@ internal import Domain
 package struct Call: Sendable {
   package let request: Request
   package let requestID: String
+  /// What the audit knows the request by. An id that the caller chose may hold anything, a secret or an address too, so
+  /// of that one it gets a digest only.
+  let auditedRequestID: String
   /// The settings in force when it came.
   package let policy: RequestPolicy
   /// What rates count it under: an IPv4 address, or the first half of an IPv6 one.
@@ -18,7 +21,7 @@ package struct Call: Sendable {
 
   /// For the audit: who asks, from where, and by which request.
   func origin(_ actor: Actor) -> Origin {
-    Origin(actor: actor, address: address, requestID: requestID)
+    Origin(actor: actor, address: address, requestID: auditedRequestID)
   }
 
   /// For the audit, where an administrator may stand in for the person.
