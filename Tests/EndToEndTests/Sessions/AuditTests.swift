@@ -163,7 +163,7 @@ struct AuditTests {
             INSERT INTO audit SELECT 6, at, action, actor, account, session, address, request_id, detail, digest
             FROM audit WHERE position = 5
             """,
-          ], ["line_changed 6", "line_changed 7", "head_outdated 12"]
+          ], (6...12).map { "line_changed \($0)" } + ["head_outdated 12"]
         ),
         (["UPDATE audit_seals SET code = zeroblob(32)"], ["head_forged 11"]),
         (["UPDATE audit_seals SET position = 10"], ["head_forged 10"]),
