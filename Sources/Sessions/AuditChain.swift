@@ -18,10 +18,11 @@ package enum AuditVerdict: Sendable, Equatable {
 /// back an older state of the whole, but not change, add or take away lines inside it without being noticed.
 ///
 /// It is only ever chained on from a head that can be accounted for: its code is right, the line at its place carries
-/// its digest, and no line behind it carries one. Where that does not hold, somebody took an end, or lines, away; then
-/// nothing is chained and nothing forgotten any more, so that what is left stays as it was found, while new lines are
-/// still written. To go on from there would make the loss look like a beginning. What was taken away altogether, ends
-/// and lines, leaves nothing in the database to notice it by: for that, each head is told to the log as a witness.
+/// its digest, no line behind it carries one, and the next line is at the next place. Where that does not hold, somebody
+/// took an end, or lines, away; then nothing is chained and nothing forgotten any more, so that what is left stays as it
+/// was found, while new lines are still written, until an operator has it begin anew. To go on by itself from there would
+/// make the loss look like a beginning. What was taken away altogether, ends, lines and the count of places, leaves
+/// nothing in the database to notice it by: for that, each head is told to the log as a witness.
 package struct AuditChain: Sendable {
   private let storage: any Storage
   private let ring: MasterKeyRing
@@ -57,19 +58,21 @@ package struct AuditChain: Sendable {
     let chain = try await storage.auditChain()
     guard try await fault(of: chain) == nil else { return false }
     let lines = try await lines(after: chain.head?.position ?? 0, limit: limit)
-    guard let end = lines.last, lines.allSatisfy({ $0.digest == nil }) else { return false }
-    var digest = chain.head?.digest ?? firstDigest
+    var (position, digest) = (chain.head?.position ?? 0, chain.head?.digest ?? firstDigest)
     var digests: [[UInt8]] = []
     for line in lines {
+      guard line.entry.position == position + 1, line.digest == nil else { break }
+      position += 1
       digest = line.entry.digest(behind: digest)
       digests.append(digest)
     }
-    let head = ring.current.seal(.head, at: end.entry.position, digest)
+    guard !digests.isEmpty else { return false }
+    let head = ring.current.seal(.head, at: position, digest)
     guard try await storage.sealAudit(expecting: chain.head, digests: digests, head: head) else {
       return false
     }
     witness(AuditWitness(position: head.position, digest: head.digest))
-    return lines.count == limit
+    return digests.count == limit
   }
 
   /// Forgets lines from before a time, a bounded number, and leaves an anchor that says what they were.
@@ -99,6 +102,35 @@ package struct AuditChain: Sendable {
       expecting: chain,
       with: AuditChainState(
         anchor: renewed(chain.anchor, as: .anchor), head: renewed(chain.head, as: .head)))
+  }
+
+  /// Throws away what cannot be accounted for, and begins a new chain whose first line says so.
+  ///
+  /// - Returns: What was found; only of what is broken there is anything to throw away.
+  package func restart(by origin: Origin, at now: UnixTime) async throws(StorageError) -> AuditVerdict {
+    while true {
+      let chain = try await storage.auditChain()
+      let verdict = try await verify()
+      guard case .broken = verdict else { return verdict }
+      let entry = AuditEntry(
+        at: now, action: .auditRestarted, actor: origin.actor.text, account: nil, session: nil,
+        address: origin.address, requestID: origin.requestID, detail: nil)
+      let key = ring.current
+      let isDone = try await storage.restartAudit(
+        expecting: chain, behind: try await lastPosition(), with: entry
+      ) { position in
+        AuditChainState(
+          anchor: key.seal(.anchor, at: position, firstDigest),
+          head: key.seal(.head, at: position, firstDigest))
+      }
+      if isDone { return verdict }
+    }
+  }
+
+  private func lastPosition() async throws(StorageError) -> Int64 {
+    var last: Int64 = 0
+    while let line = try await lines(after: last, limit: 1000).last { last = line.entry.position }
+    return last
   }
 
   /// Walks along the whole chain.
@@ -165,9 +197,12 @@ package struct AuditChain: Sendable {
     } else if let head = chain.head, chain.anchor?.digest != head.digest {
       return AuditFault(.lineChanged, at: head.position)
     }
-    guard let next = try await lines(after: chain.head?.position ?? 0, limit: 1).first, next.digest != nil
-    else { return nil }
-    return AuditFault(chain.head == nil ? .headMissing : .headOutdated, at: next.entry.position)
+    let end = chain.head?.position ?? 0
+    guard let next = try await lines(after: end, limit: 1).first else { return nil }
+    guard next.digest == nil else {
+      return AuditFault(chain.head == nil ? .headMissing : .headOutdated, at: next.entry.position)
+    }
+    return next.entry.position == end + 1 ? nil : AuditFault(.lineMissing, at: end + 1)
   }
 }
 

@@ -26,13 +26,14 @@ package struct AuditAction: RawRepresentable, Hashable, Sendable, CaseIterable {
   package static let keyRotated = AuditAction(rawValue: "key_rotated")
   package static let keyRevoked = AuditAction(rawValue: "key_revoked")
   package static let keysRewrapped = AuditAction(rawValue: "keys_rewrapped")
+  package static let auditRestarted = AuditAction(rawValue: "audit_restarted")
 
   /// The words that this version writes.
   package static let allCases: [AuditAction] = [
     accountCreated, accountImported, accountChanged, accountDisabled, accountEnabled, accountDeleted,
     signedIn,
     identityLinked, signedOut, sessionsEnded, sessionLimit, refreshTokenReused, lateRepeat, counterAhead,
-    keyRotated, keyRevoked, keysRewrapped,
+    keyRotated, keyRevoked, keysRewrapped, auditRestarted,
   ]
 }
 

@@ -199,6 +199,24 @@ extension LedgerStorage {
     }
   }
 
+  package func restartAudit(
+    expecting chain: AuditChainState, behind last: Int64, with entry: AuditEntry,
+    ends: @escaping @Sendable (Int64) -> AuditChainState
+  ) async throws(StorageError) -> Bool {
+    try await transact { (book) throws(StorageError) in
+      guard try book.auditChain() == chain else { return false }
+      try book.append(entry)
+      // Places may have been given out, and their lines be gone: it begins where a line is.
+      guard let first = try book.audit(AuditQuery(after: last, account: nil, limit: 1)).first else {
+        throw .defect
+      }
+      let ends = ends(first.entry.position - 1)
+      if let anchor = ends.anchor { try book.truncateAudit(to: anchor) }
+      if let head = ends.head { try book.write(head, as: .head) }
+      return true
+    }
+  }
+
   package func take(_ lease: Lease, at now: UnixTime) async throws(StorageError) -> Bool {
     try await transact { (book) throws(StorageError) in
       if let held = try book.lease(lease.name), held.holder != lease.holder, held.until > now { return false }

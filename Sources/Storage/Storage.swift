@@ -74,6 +74,15 @@ package protocol Storage: Sendable {
   func resealAudit(
     expecting chain: AuditChainState, with next: AuditChainState
   ) async throws(StorageError) -> Bool
+  /// Throws lines away and writes a first one behind them; false when the ends are other ones by now.
+  ///
+  /// - Parameters:
+  ///   - last: The place of the last line that goes.
+  ///   - ends: The ends of the new chain, for the place before its first line.
+  func restartAudit(
+    expecting chain: AuditChainState, behind last: Int64, with entry: AuditEntry,
+    ends: @escaping @Sendable (Int64) -> AuditChainState
+  ) async throws(StorageError) -> Bool
   /// Takes a piece of work, or keeps it; false while another node has it.
   func take(_ lease: Lease, at now: UnixTime) async throws(StorageError) -> Bool
 

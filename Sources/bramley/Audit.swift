@@ -4,15 +4,20 @@ internal import Sessions
 internal import Storage
 internal import Wire
 
-/// `bramley audit list` and `bramley audit verify`.
+/// `bramley audit list`, `bramley audit verify` and `bramley audit restart`.
 func audit(_ list: [String]) async throws(CommandFault) -> Int32 {
-  let isList = list.contains("list")
-  let arguments = try parse(
-    list, options: isList ? ["config", "account", "after", "limit"] : ["config", "head"])
+  var options: Set<String> = ["config"]
+  if list.contains("list") {
+    options.formUnion(["account", "after", "limit"])
+  } else if list.contains("verify") {
+    options.insert("head")
+  }
+  let arguments = try parse(list, options: options)
   switch arguments.words {
   case ["list"]: return try await listAudit(arguments)
   case ["verify"]: return try await verifyAudit(arguments)
-  default: throw .usage("audit takes `list` or `verify`")
+  case ["restart"]: return try await restartAudit(arguments)
+  default: throw .usage("audit takes `list`, `verify` or `restart`")
   }
 }
 
@@ -55,6 +60,28 @@ private func verifyAudit(_ arguments: Arguments) async throws(CommandFault) -> I
     }
     tell(arguments, verdict.text) { out in verdict.write(to: &out) }
     return verdict.exitStatus
+  }
+}
+
+private func restartAudit(_ arguments: Arguments) async throws(CommandFault) -> Int32 {
+  try await withDatabase(arguments, open: openDatabaseForChange) { settings, storage throws(CommandFault) in
+    let found: AuditVerdict
+    do throws(StartFault) {
+      found = try await restartAudit(settings, in: storage)
+    } catch {
+      throw CommandFault(status: error.exitStatus, message: error.sentence)
+    }
+    guard case .broken = found else {
+      complain("only an audit that is broken begins anew")
+      tell(arguments, found.text) { out in found.write(to: &out) }
+      return max(found.exitStatus, ExitStatus.refused)
+    }
+    tell(arguments, "\(found.text)\nit was thrown away, and a new one begins with a line that says so") {
+      out in
+      out.member("restarted", true)
+      found.write(to: &out)
+    }
+    return ExitStatus.done
   }
 }
 
