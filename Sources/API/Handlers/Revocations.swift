@@ -35,7 +35,7 @@ struct Revocations: Sendable {
   /// `iat` of 0 an account of which that is not so any more. Each may be forgotten after `exp`: no token that it means
   /// is within its time then.
   func feed(_ call: Call) async throws(Failure) -> Response {
-    let query = try call.request.queryFields()
+    let query = try call.request.queryFields(named: "since", "wait")
     let since = try query.number("since", 0...(.max)) ?? 0
     let wait = try query.number("wait", 0...Limits.longPollSeconds) ?? 0
     var page = try await page(after: since)
