@@ -1,7 +1,6 @@
 package import Domain
 package import HTTPServer
 package import Telemetry
-internal import Crypto
 internal import Wire
 
 /// Takes a request to its handler, and gives every answer what all answers have: a request id, CORS headers, the
@@ -78,12 +77,8 @@ package struct Router: Sendable {
 
   private func makeCall(_ request: Request) -> Call {
     let policy = policies.current
-    let given = givenRequestID(of: request)
-    let id = given ?? hexText(entropy.bytes(16))
     return Call(
-      request: request, requestID: id,
-      auditedRequestID: given.map { "sha256:" + hexText(sha256(Array($0.utf8)).prefix(8)) } ?? id,
-      policy: policy,
+      request: request, requestID: requestID(of: request), policy: policy,
       address: countedAddress(of: request, trusting: policy.trustedProxies))
   }
 
@@ -126,12 +121,14 @@ package struct Router: Sendable {
     return methods.union(implied).sorted().joined(separator: ", ")
   }
 
-  /// The caller's own id, where it is 1 to 128 printable ASCII characters.
-  private func givenRequestID(of request: Request) -> String? {
-    guard let given = request.headers.first("X-Request-Id"), (1...128).contains(given.utf8.count),
+  /// The caller's own id where it is 1 to 128 printable ASCII characters, else a new one.
+  private func requestID(of request: Request) -> String {
+    if let given = request.headers.first("X-Request-Id"), (1...128).contains(given.utf8.count),
       given.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
-    else { return nil }
-    return given
+    {
+      return given
+    }
+    return hexText(entropy.bytes(16))
   }
 
   /// One to five seconds.

@@ -1,13 +1,11 @@
 package import HTTPServer
+internal import Crypto
 internal import Domain
 
 /// One request on its way to a handler, with the id that finds it in the log.
 package struct Call: Sendable {
   package let request: Request
   package let requestID: String
-  /// What the audit knows the request by. An id that the caller chose may hold anything, a secret or an address too, so
-  /// of that one it gets a digest only.
-  let auditedRequestID: String
   /// The settings in force when it came.
   package let policy: RequestPolicy
   /// What rates count it under: an IPv4 address, or the first half of an IPv6 one.
@@ -22,6 +20,13 @@ package struct Call: Sendable {
   /// For the audit: who asks, from where, and by which request.
   func origin(_ actor: Actor) -> Origin {
     Origin(actor: actor, address: address, requestID: auditedRequestID)
+  }
+
+  /// What the audit knows the request by. An id that the caller chose may hold anything, a secret or an address too, so
+  /// of that one it gets a digest only.
+  private var auditedRequestID: String {
+    guard request.headers.first("X-Request-Id") == requestID else { return requestID }
+    return "sha256:" + hexText(sha256(Array(requestID.utf8)).prefix(8))
   }
 
   /// For the audit, where an administrator may stand in for the person.
