@@ -15,6 +15,8 @@ package final class SessionWatch: Sendable {
     var seenAt: SteadyTime?
     /// When the last look at the signing keys that succeeded began; nil where nobody follows them.
     var keysSeenAt: SteadyTime?
+    /// Whether the last look failed, and not because too much waited for it.
+    var isBlind = false
     var isClosed = false
     /// Those who wait, each for something behind a place.
     var waiting: [Int: (position: Int64, end: AsyncStream<Never>.Continuation)] = [:]
@@ -42,6 +44,9 @@ package final class SessionWatch: Sendable {
     }
   }
 
+  /// Whether the last look failed: then nothing can be said of any session for long.
+  package var isBlind: Bool { progress.withLock { $0.isBlind } }
+
   /// The moment, for ``tookKeys(asOf:)``.
   package var now: SteadyTime { clock.now() }
 
@@ -53,6 +58,16 @@ package final class SessionWatch: Sendable {
 
   /// Takes in what was written since the last look.
   package func follow() async throws(StorageError) {
+    do {
+      try await takeNews()
+      progress.withLock { $0.isBlind = false }
+    } catch {
+      progress.withLock { $0.isBlind = error != .overloaded }
+      throw error
+    }
+  }
+
+  private func takeNews() async throws(StorageError) {
     while true {
       let begun = clock.now()
       let position = progress.withLock { $0.position }

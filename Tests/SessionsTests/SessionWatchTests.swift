@@ -119,7 +119,9 @@ struct SessionWatchTests {
     clock.advance(2)
     #expect(await refusal(session) == nil)
     storage.breakDown()
+    #expect(!watch.isBlind)
     await #expect(throws: StorageError.unavailable) { try await watch.follow() }
+    #expect(watch.isBlind)
     #expect(await refusal(session) == nil)
     clock.advance(1)
     #expect(await refusal(session) == .storage(.unavailable))
