@@ -234,6 +234,17 @@ struct AuditTests {
     }
   }
 
+  @Test func `an id that we made is the one of the answer`() async throws {
+    try await withStage { stage in
+      let service = try await stage.start()
+      let answer = try await service.send(.signIn(try Mint.credential().body()))
+      let id = try #require(answer["X-Request-Id"])
+      #expect(id.count == 32)
+      let recorded = try await entries(stage).map { $0.text("requestId") }
+      #expect(recorded == [id, id])
+    }
+  }
+
   @Test func `the list is read by account and in parts`() async throws {
     try await withStage { stage in
       let service = try await stage.start()

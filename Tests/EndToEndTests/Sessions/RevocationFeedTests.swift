@@ -121,6 +121,8 @@ struct RevocationFeedTests {
     try await withStage { stage in
       let service = try await stage.start(Self.settings)
       let person = try await service.signIn(Mint.credential())
+      // From where it begins to follow on.
+      try await service.waits("nothing is followed") { try await service.admits(person.idToken) }
       try await stage.sql(trouble.damage)
       try expect(await service.send(request("?since=0")), is: .outage("storage_unavailable"))
       try await service.waits("what cannot be looked at is believed") {
