@@ -22,6 +22,9 @@ step() {
   fi
 }
 
+# Hundreds of tests that all begin at once keep each other waiting, and most of them start a service.
+export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=12
+
 # swift_tests NAME ARGUMENTS…: a run of the Swift tests, each test counted. A run that ends badly without a failed
 # test (it crashed, or found no tests) counts as one failure.
 swift_tests() {

@@ -2,7 +2,7 @@ import Testing
 import Wire
 
 /// The A rows: whose tokens are taken, and for whom.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct AudienceTests {
   @Test func `A02 another issuer is taken only when the settings list it`() async throws {
     let change = [member("iss", "https://account.apple.com")]

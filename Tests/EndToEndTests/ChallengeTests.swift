@@ -3,7 +3,7 @@ import Testing
 import Wire
 
 /// Clients that have to bring a nonce of ours.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct ChallengeTests {
   /// A credential for a nonce, by the rule of the client.
   private func credential(_ client: String, nonce: String) throws -> Credential {

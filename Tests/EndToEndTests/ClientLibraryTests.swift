@@ -4,7 +4,7 @@ import Testing
 import Wire
 
 /// PyJWT as a back end uses it: key set by URL, token, audience, issuer.
-@Suite(.timeLimit(.minutes(2)), .enabled(if: Program.clientsPython != nil))
+@Suite(.timeLimit(.minutes(10)), .enabled(if: Program.clientsPython != nil))
 struct ClientLibraryTests {
   private static let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().appendingPathComponent("Clients/verify_session.py").path

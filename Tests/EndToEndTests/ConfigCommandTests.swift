@@ -3,7 +3,7 @@ import Testing
 import Wire
 
 /// `config check` and `config print`, and the settings file.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct ConfigCommandTests {
   @Test func `right settings are right`() async throws {
     try await withStage { stage in

@@ -3,7 +3,7 @@ import Testing
 import Wire
 
 /// `users`, `keys` and `migrate`, beside a running service and without one.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct DatabaseCommandTests {
   @Test func `users are listed and shown while the service runs`() async throws {
     try await withStage { stage in

@@ -4,7 +4,7 @@ import Testing
 import Wire
 
 /// The D rows, as far as they concern an embedded database.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct DatabaseTroubleTests {
   @Test func `D01 readiness tries a write, and notices when writes work again`() async throws {
     try await withStage { stage in

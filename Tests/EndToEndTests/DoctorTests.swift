@@ -3,7 +3,7 @@ import Testing
 import Wire
 
 /// `bramley doctor`: what it finds, how bad that is, and its status.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct DoctorTests {
   private func findings(_ finished: Finished) throws -> [String: String] {
     let json = try finished.json

@@ -2,7 +2,7 @@ import Testing
 import Wire
 
 /// The E rows, P05 and L01: which address is believed, and what Apple's booleans mean.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct EmailTests {
   /// The answer to a sign-in with these claims.
   private func answer(_ service: Service, _ claims: [(name: String, value: JSONValue)]) async throws

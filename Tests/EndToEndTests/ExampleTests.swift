@@ -2,7 +2,7 @@ import Contract
 import Testing
 
 /// The document's examples against the real program; the client itself holds every answer against the document.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct ExampleTests {
   /// So that every route is there, and everybody is let in to it.
   private static let settings = ["BRAMLEY_DEV_MODE": "true", "BRAMLEY_ANONYMOUS": "true"]

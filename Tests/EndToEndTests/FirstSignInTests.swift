@@ -2,7 +2,7 @@ import Testing
 import Wire
 
 /// C01, C02, C04, C05: many first sign-ins of one person at once.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct FirstSignInTests {
   @Test func `C01 C02 C04 C05 fifty first sign-ins at once make one account`() async throws {
     try await withStage { stage in

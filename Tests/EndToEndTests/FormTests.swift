@@ -2,7 +2,7 @@ import Testing
 import Wire
 
 /// The F rows, as far as there are forms.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct FormTests {
   private func post(_ service: Service, _ form: String) async throws -> HTTPAnswer {
     try await service.send(.post("/v1/token", form: form))

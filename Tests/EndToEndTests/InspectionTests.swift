@@ -4,7 +4,7 @@ import Testing
 import Wire
 
 /// Commands that look at a database and leave it as they found it.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct InspectionTests {
   private static let lists = [
     ["users", "list"], ["users", "show", "A123456789012345678901234567"], ["keys", "list"],
@@ -163,9 +163,7 @@ struct InspectionTests {
       #expect(explained.status == 69)
       #expect(explained.errors.contains(words), "\(explained.errors)")
       let service = try await stage.start()
-      let line = try await service.process.state.first { state in
-        lines(state.output).first { $0.contains("apple_keys_fetch_failed") }
-      }
+      let line = try await service.process.line { $0.contains("apple_keys_fetch_failed") }
       #expect(try JSONObject(parsing: Array(line.utf8)).text("cause") == label)
     }
   }

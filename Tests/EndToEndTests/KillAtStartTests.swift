@@ -4,7 +4,7 @@ import Testing
 import Wire
 
 /// `kill -9` at any moment of the very first start: the next start works.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct KillAtStartTests {
   @Test(arguments: [UInt64(11), 12, 13])
   func `a first start that is killed leaves nothing behind that stops the next one`(_ seed: UInt64)

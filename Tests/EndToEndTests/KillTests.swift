@@ -4,7 +4,7 @@ import Testing
 import Wire
 
 /// `kill -9` in the middle of a thousand sign-ins and refreshes: what was answered is on disk.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct KillTests {
   private static let connections = 32
   private static let persons = 250

@@ -3,7 +3,7 @@ import Testing
 import Wire
 
 /// Sign-ins with a bearer: the identity is linked to that account, or nothing happens.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct LinkingTests {
   @Test func `a bad bearer is refused and never a plain sign-in`() async throws {
     try await withService { service in

@@ -4,7 +4,7 @@ import Testing
 import Wire
 
 /// Nothing that a person or a thief could use is in what the service writes.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct LogHygieneTests {
   @Test(arguments: ["debug", "info"])
   func `attack 40 a whole run writes JSON lines without tokens, nonces, names and addresses`(_ level: String)

@@ -5,7 +5,7 @@ import Testing
 import Wire
 
 /// The rules of the master key: it is made once, kept private, and never made anew for data that needs the old.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct MasterKeyTests {
   /// A key that is the same in every run.
   private static func key(_ seed: UInt64) -> String {

@@ -3,7 +3,7 @@ import Testing
 import Wire
 
 /// `/metrics`: what moves, and that nobody outside decides how much there is.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct MetricsTests {
   /// The samples by series.
   private func samples(_ service: Service) async throws -> [String: Double] {

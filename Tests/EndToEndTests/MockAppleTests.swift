@@ -4,7 +4,7 @@ import Testing
 import Wire
 
 /// The stand-in for Apple as a program of its own.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct MockAppleTests {
   private func payload(_ token: String) throws -> JSONObject {
     try JSONObject(parsing: decodeBase64URL(#require(part(1, token)).utf8))

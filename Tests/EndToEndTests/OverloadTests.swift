@@ -7,7 +7,7 @@ import Wire
 /// More requests than can be served: each is told so, none is lost, and afterwards all is well.
 ///
 /// One after the other, since each wants most of the descriptors that this process may have.
-@Suite(.serialized, .timeLimit(.minutes(2)), .enabled(if: OverloadLimits.raiseOpenFiles()))
+@Suite(.serialized, .timeLimit(.minutes(10)), .enabled(if: OverloadLimits.raiseOpenFiles()))
 struct OverloadTests {
   @Test func `D08 a flood while the database is held is refused in time and in order`() async throws {
     try await withStage { stage in

@@ -2,7 +2,7 @@ import Testing
 import Wire
 
 /// Whom `X-Forwarded-For` is believed from, and what else a proxy's header may not do.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct ProxyTests {
   /// Spends one request of an address; 429 when it has none left.
   private func spend(_ service: Service, _ forwarded: String, _ more: String? = nil) async throws -> Int {

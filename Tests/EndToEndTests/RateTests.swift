@@ -2,7 +2,7 @@ import Testing
 import Wire
 
 /// Rates: who asks too often is told when to come back.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct RateTests {
   private let refusal = Refusal(429, "TOO_MANY_ATTEMPTS_TRY_LATER")
 

@@ -4,7 +4,7 @@ import Testing
 import Wire
 
 /// The token endpoint: the counter table, and every way to be refused.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct RefreshTests {
   @Test func `R02 the token before the current one gets the same successor`() async throws {
     try await withService { service in

@@ -4,7 +4,7 @@ import Testing
 import Wire
 
 /// `SIGHUP`: what may change while the service runs.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct ReloadTests {
   /// Waits until the service has told an event that often.
   private func wait(for event: String, _ count: Int, _ service: Service) async throws {

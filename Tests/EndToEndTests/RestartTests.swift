@@ -2,7 +2,7 @@ import Testing
 import Wire
 
 /// What a clean restart keeps: everything.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct RestartTests {
   @Test func `sessions, accounts and keys survive`() async throws {
     try await withStage { stage in

@@ -4,7 +4,7 @@ import Testing
 import Wire
 
 /// N13: one use of an Apple token, and the same answer for the same request.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct SingleUseTests {
   @Test func `N13 the same request gets the same session`() async throws {
     try await withService { service in

@@ -52,7 +52,7 @@ extension OverloadTests {
 }
 
 /// Clients that begin and do not go on.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct UnfinishedHeadTests {
   @Test func `attack 37 heads that never end are given up, while others are served`() async throws {
     try await withService { service in

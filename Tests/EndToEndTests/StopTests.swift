@@ -7,7 +7,7 @@ import Wire
 let stopLimit = Duration.seconds(40)
 
 /// `SIGTERM`: readiness off, what has begun ends, exit 0 within ten seconds.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct StopTests {
   @Test(arguments: [50, 400])
   func `a stop under load leaves no request half answered`(_ stopPoint: Int) async throws {

@@ -3,7 +3,7 @@ import TestProcesses
 import Testing
 
 /// The listener that speaks TLS itself.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct TLSTests {
   /// A certificate for 127.0.0.1 and its key, as the settings name them.
   private func identity(_ stage: Stage, _ name: String = "tls") async throws -> [String: String] {

@@ -6,7 +6,7 @@ import Wire
 func now() -> Int64 { Int64(time(nil)) }
 
 /// The T rows.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct TimeTests {
   @Test(arguments: [5, 35, 50])
   func `attack 39 T01 T02 a token from a clock that is a little fast is taken`(_ ahead: Int64) async throws {

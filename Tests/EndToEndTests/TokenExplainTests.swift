@@ -3,7 +3,7 @@ import Testing
 import Wire
 
 /// `token explain`, with a token that really came from Apple and with the stand-in's.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct TokenExplainTests {
   private static let fixtures = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().appendingPathComponent("Fixtures")

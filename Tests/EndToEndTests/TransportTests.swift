@@ -3,7 +3,7 @@ import Testing
 import Wire
 
 /// Refusals that have nothing to do with tokens: routes, methods, heads, keys, origins.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct TransportTests {
   @Test(arguments: [
     "/", "/v1", "/v1/signInWithIdp/", "/v1//token", "/v1/%74oken", "/V1/token", "/v1/admin/users",

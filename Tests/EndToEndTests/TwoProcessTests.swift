@@ -2,7 +2,7 @@ import Testing
 import Wire
 
 /// Two services on one file: as one (R11, C01 across processes).
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct TwoProcessTests {
   @Test func `R11 refreshes at once through two processes converge on one token`() async throws {
     try await withStage { stage in

@@ -2,7 +2,7 @@ import Testing
 import Wire
 
 /// The command line's manners.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct UsageTests {
   static let commands = [
     "serve", "config", "keys", "users", "audit", "token", "migrate", "doctor", "version",

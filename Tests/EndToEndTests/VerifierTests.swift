@@ -2,7 +2,7 @@ import BramleyVerifier
 import Testing
 
 /// The library for services, against the running program.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct VerifierTests {
   private let serviceKey = "a service key of the tests"
 

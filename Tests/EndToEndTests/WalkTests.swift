@@ -4,7 +4,7 @@ import Testing
 import Wire
 
 /// A person signs in, the app refreshes: the way that everything else departs from.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct WalkTests {
   @Test func `a first sign-in answers every field with its type`() async throws {
     try await withService { service in

@@ -3,7 +3,7 @@ import Testing
 import Wire
 
 /// What verifiers and supervisors read.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct WellKnownTests {
   @Test func `the key set has two public keys and nothing private`() async throws {
     try await withService { service in

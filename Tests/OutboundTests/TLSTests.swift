@@ -78,9 +78,7 @@ final class TLSServer {
     process = try Self.start(
       ["s_server", "-accept", "127.0.0.1:0", "-www", "-cert", certificateFile, "-key", keyFile] + options)
     // "ACCEPT 127.0.0.1:34567" once it listens.
-    let line = try await process.state.first { state in
-      lines(state.output).first { $0.hasPrefix("ACCEPT") } ?? state.end.map { "\($0)" }
-    }
+    let line = try await process.line { $0.hasPrefix("ACCEPT") }
     port = try #require(line.split(separator: ":").last.flatMap { Int($0) })
   }
 

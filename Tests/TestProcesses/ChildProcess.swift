@@ -71,8 +71,43 @@ package final class ChildProcess: Sendable {
   @discardableResult
   package func ended() async throws -> End { try await state.first(\.end) }
 
+  /// The first whole line of the output that is wanted, now or when it comes.
+  ///
+  /// A service under load says much: each line is looked at once, since whoever reads slower than the service writes
+  /// makes it drop lines.
+  ///
+  /// - Throws: ``EndedWithoutLine`` when the program has ended without it.
+  @discardableResult
+  package func line(where isWanted: @escaping @Sendable (String) -> Bool) async throws -> String {
+    let scan = LineScan()
+    let found: Result<String, EndedWithoutLine> = try await state.first { state in
+      if let line = scan.next(in: state.output, where: isWanted) { return .success(line) }
+      return state.end.map { .failure(EndedWithoutLine(end: $0)) }
+    }
+    return try found.get()
+  }
+
   package var outputLines: [String] { lines(state.read(\.output)) }
   package var errorText: String { String(decoding: state.read(\.errors), as: UTF8.self) }
+}
+
+/// A program ended without saying what was waited for.
+package struct EndedWithoutLine: Error {
+  package let end: ChildProcess.End
+}
+
+/// How far into an output somebody has looked. Used under the lock of a ``Watched`` only.
+private final class LineScan: @unchecked Sendable {
+  private var start = 0
+
+  func next(in output: [UInt8], where isWanted: (String) -> Bool) -> String? {
+    while let end = output[start...].firstIndex(of: 0x0A) {
+      let line = String(decoding: output[start..<end], as: UTF8.self)
+      start = end + 1
+      if isWanted(line) { return line }
+    }
+    return nil
+  }
 }
 
 /// Whole lines only.

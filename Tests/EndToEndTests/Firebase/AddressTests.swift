@@ -3,7 +3,7 @@ import Testing
 import Wire
 
 /// What an e-mail address decides with `BRAMLEY_ACCOUNT_LINKING=verified-email`, and that it decides nothing without.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct AddressTests {
   private static let admin = "an-administrators-token"
   private static let settings = ["BRAMLEY_ADMIN_TOKEN": admin, "BRAMLEY_ACCOUNT_LINKING": "verified-email"]

@@ -4,7 +4,7 @@ import Testing
 import Wire
 
 /// Who is let in to the routes of administrators.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct AdminAccessTests {
   /// Every operation of administrators: how it is called, and under which path of the project.
   static let operations = [

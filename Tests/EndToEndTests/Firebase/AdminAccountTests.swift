@@ -3,7 +3,7 @@ import Testing
 import Wire
 
 /// `accounts:lookup` and `accounts` of an administrator: accounts are found and made.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct AdminAccountTests {
   @Test func `lookup finds by id, address and identity, each account once`() async throws {
     try await withAdministrator { service, admin in

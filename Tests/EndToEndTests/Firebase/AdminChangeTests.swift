@@ -3,7 +3,7 @@ import Testing
 import Wire
 
 /// `accounts:update` and `accounts:delete` of an administrator, and what they do to a person's sessions.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct AdminChangeTests {
   private static let disabled = Refusal(400, "USER_DISABLED")
   private static let gone = Refusal(400, "USER_NOT_FOUND")

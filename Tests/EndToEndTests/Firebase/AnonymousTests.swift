@@ -2,7 +2,7 @@ import Testing
 import Wire
 
 /// Accounts that nobody's identity made, and what becomes of them.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct AnonymousTests {
   private static let anonymous = ["BRAMLEY_ANONYMOUS": "true"]
 

@@ -3,7 +3,7 @@ import Testing
 import Wire
 
 /// Links and what becomes of them: conflicts, pending tokens, and addresses that somebody holds.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct ConflictTests {
   private static let pendingInvalid = Refusal(400, "INVALID_PENDING_TOKEN")
   private static let linked = Refusal(400, "FEDERATED_USER_ID_ALREADY_LINKED")

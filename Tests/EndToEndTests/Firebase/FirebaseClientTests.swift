@@ -3,7 +3,7 @@ import Testing
 import Wire
 
 /// Firebase's and Google's own libraries against a running service.
-@Suite(.timeLimit(.minutes(5)), .enabled(if: Program.clientsPython != nil))
+@Suite(.timeLimit(.minutes(10)), .enabled(if: Program.clientsPython != nil))
 struct FirebaseClientTests {
   private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Clients").path

@@ -3,7 +3,7 @@ import Testing
 import Wire
 
 /// Names of providers, addresses and accounts in spellings that look alike, and who vouches for them.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(10)))
 struct IdentitySpellingTests {
   @Test func `a provider has a plain name, so that two spellings are never one here and two in the database`()
     async throws

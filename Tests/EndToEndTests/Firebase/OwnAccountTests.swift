@@ -4,7 +4,7 @@ import Testing
 import Wire
 
 /// What a signed-in person does with his own account through Firebase's SDKs.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct OwnAccountTests {
   private static let invalid = Refusal(400, "INVALID_ID_TOKEN", "session_token_invalid")
 

@@ -2,7 +2,7 @@ import Testing
 import Wire
 
 /// Where Firebase's SDKs and Google's libraries look, and what every answer to them has.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct PathTests {
   private func post(
     _ service: Service, _ path: String, _ body: String, headers: [(name: String, value: String)] = []

@@ -3,7 +3,7 @@ import Testing
 import Wire
 
 /// Google's names by private DNS, with a private certificate: no client is changed.
-@Suite(.timeLimit(.minutes(5)), .enabled(if: Program.clientsPython != nil))
+@Suite(.timeLimit(.minutes(10)), .enabled(if: Program.clientsPython != nil))
 struct PrivateNameTests {
   private static let names = [
     "www.googleapis.com", "identitytoolkit.googleapis.com", "securetoken.googleapis.com",

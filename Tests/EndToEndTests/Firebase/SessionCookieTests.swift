@@ -3,7 +3,7 @@ import Testing
 import Wire
 
 /// `:createSessionCookie`: a token that lives longer, for back ends that keep their sessions in cookies.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct SessionCookieTests {
   private static let issuer = "https://session.firebase.google.com/bramley"
 

@@ -4,7 +4,7 @@ import Testing
 import Wire
 
 /// `accounts:signInWithIdp` as the SDKs send it, with what their answers must and must not have.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct SignInFormTests {
   private static let core = [
     "idToken", "refreshToken", "expiresIn", "localId", "providerId", "federatedId", "email", "emailVerified",

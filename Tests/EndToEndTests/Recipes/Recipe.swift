@@ -153,7 +153,7 @@ extension Stage {
       """
     let child = keep(
       try ChildProcess(Program.python, ["-c", script], environment: Program.environment, folder: folder))
-    return try await child.state.first { lines($0.output).first.flatMap { UInt16($0) } }
+    return try #require(try await UInt16(child.line { _ in true }))
   }
 }
 

@@ -6,7 +6,7 @@ import Testing
 import Wire
 
 /// The files of `deploy/verify`, driven as they are written.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct RecipeTests {
   /// Starts a service, what else is told, and a recipe in front of an application.
   private func with(
@@ -235,7 +235,7 @@ struct RecipeTests {
 }
 
 /// The script that fetches keys for HAProxy.
-@Suite(.timeLimit(.minutes(2)), .enabled(if: Recipe.present.contains(.haproxy)))
+@Suite(.timeLimit(.minutes(10)), .enabled(if: Recipe.present.contains(.haproxy)))
 struct HAProxyCertificateTests {
   @Test func `keys are written and HAProxy is reloaded once, and again only after a change`() async throws {
     try await withStage { stage in

@@ -2,7 +2,7 @@ import Testing
 import Wire
 
 /// `users` beside a running service, which notices what a command changed.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(10)))
 struct AccountCommandTests {
   private static let settings = ["BRAMLEY_SERVICE_KEYS": "a-service-key"]
   private static let nobody = "A123456789012345678901234567"

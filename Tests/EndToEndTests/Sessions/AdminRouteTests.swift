@@ -3,7 +3,7 @@ import Testing
 import Wire
 
 /// `/v1/admin/…`: what an administrator sees and changes.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(10)))
 struct AdminRouteTests {
   private static let unknown = Refusal(400, "USER_NOT_FOUND")
   private static let noID = String(repeating: "0", count: 32)

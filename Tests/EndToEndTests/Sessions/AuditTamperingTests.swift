@@ -2,7 +2,7 @@ import Testing
 import Wire
 
 /// What a running service, `doctor` and `audit verify` make of an audit that somebody had his hands in.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(10)))
 struct AuditTamperingTests {
   /// The lines of the log that tell of an event.
   private func events(_ name: String, _ service: Service) throws -> [JSONObject] {

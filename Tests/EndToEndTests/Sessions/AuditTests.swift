@@ -3,7 +3,7 @@ import Testing
 import Wire
 
 /// The audit: that it names everything, holds nothing that it should not, and shows what was done to it.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(10)))
 struct AuditTests {
   private static let administrators = ["BRAMLEY_ADMIN_TOKEN": "ada=\(Administrator.token)"]
 

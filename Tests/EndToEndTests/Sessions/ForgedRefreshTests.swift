@@ -2,7 +2,7 @@ import Testing
 import Wire
 
 /// Refresh tokens that nobody gave out.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(10)))
 struct ForgedRefreshTests {
   /// Transactions that the database has had, those that only read included.
   private func transactions(_ service: Service) async throws -> Double {

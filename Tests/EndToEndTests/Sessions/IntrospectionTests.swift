@@ -4,7 +4,7 @@ import Testing
 import Wire
 
 /// `POST /v1/introspect` and `/v1/verify`: whether a session is good now.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(10)))
 struct IntrospectionTests {
   private static let key = "a-service-key"
   private static let settings = ["BRAMLEY_SERVICE_KEYS": "\(key),another-key"]

@@ -3,7 +3,7 @@ import Testing
 import Wire
 
 /// What a person sees and ends of his own: sessions, and the account.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(10)))
 struct OwnSessionTests {
   private static let invalid = Refusal(401, "INVALID_ID_TOKEN", "session_token_invalid")
 

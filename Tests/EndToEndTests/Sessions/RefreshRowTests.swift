@@ -2,7 +2,7 @@ import Testing
 import Wire
 
 /// What logged people out at random elsewhere.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(10)))
 struct RefreshRowTests {
   private func tokens(_ answers: [HTTPAnswer]) throws -> (refresh: Set<String>, access: [String]) {
     var (refresh, access): (Set<String>, [String]) = ([], [])

@@ -4,7 +4,7 @@ import Testing
 import Wire
 
 /// `GET /v1/revocations`, for verifiers that want to know at once and do not ask for each request.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(10)))
 struct RevocationFeedTests {
   private static let admin = "an-administrators-token"
   private static let settings = ["BRAMLEY_SERVICE_KEYS": "a-service-key", "BRAMLEY_ADMIN_TOKEN": admin]

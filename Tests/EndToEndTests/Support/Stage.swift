@@ -107,7 +107,7 @@ final class Stage: Sendable {
       try ChildProcess(
         Program.python, ["-c", script, database], environment: Program.environment, folder: folder, input: nil
       ))
-    _ = try await holder.state.first { lines($0.output).contains("locked") ? true : nil }
+    try await holder.line { $0 == "locked" }
     return holder
   }
 
