@@ -110,7 +110,7 @@ let package = Package(
     module(
       "Bench",
       [
-        "Crypto", "Domain", "HTTPServer", "JOSE", "Load", "LoadReport", "MockApple", "SQLiteStorage",
+        "Crypto", "Domain", "HTTPServer", "Load", "LoadReport", "MockApple", "SQLiteStorage",
         "Storage",
         "Threads", "Wire",
       ]),
@@ -154,6 +154,7 @@ let package = Package(
         "TestSupport", "Wire",
       ]),
     tests("ArchitectureTests", ["Wire"]),
+    tests("LoadTests", ["Bench", "Load", "LoadReport", "Threads", "Wire"]),
     tests(
       "ContractTests",
       [

@@ -2,7 +2,6 @@ internal import Crypto
 internal import Domain
 internal import Glibc
 package import Load
-internal import Synchronization
 internal import Threads
 
 /// What one operation costs.

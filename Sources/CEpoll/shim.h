@@ -1,7 +1,4 @@
 // epoll(7), which Swift's Glibc module leaves out.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <time.h>

@@ -92,26 +92,33 @@ func readHead(_ bytes: [UInt8], count: Int) -> AnswerProgress {
     head.status = head.status * 10 + Int(bytes[index] - 0x30)
   }
   var hasLength = head.status == 204 || head.status == 304
-  var line = 12
-  while line < count {
-    // To the end of this line; the next one begins behind it.
-    while line < count, bytes[line] != 10 { line += 1 }
-    line += 1
-    guard line + 1 < count else { return .partial }
-    if bytes[line] == 13 {
-      head.bodyStart = line + 2
+  guard var line = lineEnd(bytes, 12, count) else { return .partial }
+  // Line by line, each of them whole.
+  while let end = lineEnd(bytes, line, count) {
+    if end == line + 2, bytes[line] == 13 {
+      head.bodyStart = end
       return hasLength && head.bodyLength <= largestAnswer ? .head(head) : .broken
     }
-    switch bytes[line] | 0x20 {
-    case UInt8(ascii: "c") where isField("content-length:", bytes, line, count):
-      guard let length = number(bytes, line + 15, count) else { return .broken }
+    if isField("content-length:", bytes, line, end) {
+      guard let length = number(bytes, line + 15, end) else { return .broken }
       if head.status != 304 { head.bodyLength = length }
       hasLength = true
-    case UInt8(ascii: "c") where isField("connection: close", bytes, line, count): head.closes = true
-    default: break
+    } else if isField("connection: close", bytes, line, end) {
+      head.closes = true
     }
+    line = end
   }
   return .partial
+}
+
+/// Where the next line begins; nil when this one is not whole.
+private func lineEnd(_ bytes: [UInt8], _ start: Int, _ count: Int) -> Int? {
+  var index = start
+  while index < count {
+    if bytes[index] == 10 { return index + 1 }
+    index += 1
+  }
+  return nil
 }
 
 private func isField(_ name: StaticString, _ bytes: [UInt8], _ start: Int, _ count: Int) -> Bool {

@@ -61,6 +61,8 @@ struct LoopResult: Sendable {
   var wallNanoseconds = 1
   var requestBytes = 0
   var bodyBytes = 0
+  /// Connections that could not be opened at the beginning.
+  var unopened = 0
   /// Nobody accepts connections any more.
   var isServerGone = false
   /// The workload had nothing to send any more.
@@ -115,10 +117,18 @@ struct LoadLoop {
 
   /// Runs to the end of the plan.
   mutating func run() -> LoopResult {
-    let cpuBefore = threadNanoseconds()
-    let before = steadyNanoseconds()
-    for slot in clients.indices { connect(slot) }
-    while !isOver(at: steadyNanoseconds()) {
+    // Whoever lets one connection wait would let the next one wait as long.
+    for slot in clients.indices where !connect(slot) || stop.isSet { break }
+    result.unopened = clients.count - alive
+    var before = (cpu: threadNanoseconds(), wall: steadyNanoseconds())
+    var isRecording = false
+    while true {
+      let now = steadyNanoseconds()
+      if isOver(at: now) { break }
+      if !isRecording, now >= plan.recording {
+        isRecording = true
+        before = (threadNanoseconds(), now)
+      }
       sendWhatIsDue()
       let count = unsafe cepoll_wait(epoll, &names, Int64(timeout()))
       for index in 0..<Int(max(count, 0)) { serve(Int(names[index])) }
@@ -127,8 +137,8 @@ struct LoadLoop {
     for client in clients where client.descriptor >= 0 { close(client.descriptor) }
     close(epoll)
     result.findings = load.findings
-    result.busyNanoseconds = threadNanoseconds() - cpuBefore
-    result.wallNanoseconds = max(1, steadyNanoseconds() - before)
+    result.busyNanoseconds = threadNanoseconds() - before.cpu
+    result.wallNanoseconds = max(1, steadyNanoseconds() - before.wall)
     return result
   }
 
@@ -301,16 +311,19 @@ struct LoadLoop {
 
   // MARK: Connections
 
-  private mutating func connect(_ slot: Int) {
+  /// - Returns: Whether it is open.
+  @discardableResult
+  private mutating func connect(_ slot: Int) -> Bool {
     guard let descriptor = plan.endpoint.connect(),
       cepoll_watch(epoll, descriptor, UInt32(slot), 0, 0) == 0
     else {
       result.isServerGone = alive == 0
-      return
+      return false
     }
     clients[slot].descriptor = descriptor
     alive += 1
     idle.append(slot)
+    return true
   }
 
   /// Closes what is broken or ended, and opens it again.

@@ -104,7 +104,8 @@ package func runLoad(
     }
   }
   let cost = watch(gauge, recording: recording, until: lastSend, server: server, isSilent: name.isEmpty) {
-    results.read { $0.count } == threads
+    patience in
+    results.wait(atMost: patience) { $0.count == threads ? true : nil } != nil
   }
   return gather(
     results.read { $0 }, plan, name: name, endpoint: endpoint, recording: recording, cost: cost,
@@ -118,13 +119,16 @@ private func share(of whole: Int, _ part: Int, _ parts: Int) -> Int {
 /// Waits for the threads, shows how far they are, and measures what the server needs from the first recorded request
 /// on.
 ///
+/// - Parameter isDone: Waits for the threads, at most so many milliseconds, and tells whether all have ended.
 /// - Returns: The server's CPU nanoseconds per answer.
 private func watch(
-  _ gauge: LoopGauge, recording: Int, until end: Int, server: Int32?, isSilent: Bool, isDone: () -> Bool
+  _ gauge: LoopGauge, recording: Int, until end: Int, server: Int32?, isSilent: Bool, isDone: (Int64) -> Bool
 ) -> Double? {
   var before: (cpu: Int, answered: Int)?
   var shown = (at: steadyNanoseconds(), answered: 0)
-  while !isDone() {
+  // Until recording begins the moment matters; afterwards a look now and then is enough, and takes nothing from the
+  // server.
+  while !isDone(before == nil ? Int64(min(max((recording - steadyNanoseconds()) / 1_000_000, 1), 20)) : 250) {
     let now = steadyNanoseconds()
     if before == nil, now >= recording {
       before = (server.flatMap(processNanoseconds) ?? 0, gauge.answered.load(ordering: .relaxed))
@@ -137,8 +141,6 @@ private func watch(
           + "\(max(0, (end - now) / 1_000_000_000)) s left")
       shown = (now, answered)
     }
-    // Until recording begins the moment matters; afterwards a look now and then is enough.
-    usleep(before == nil ? UInt32(min(max((recording - now) / 1000, 100), 20_000)) : 2_000)
   }
   if !isSilent { showProgress("") }
   guard let server, let before, let after = processNanoseconds(of: server) else { return nil }
@@ -189,6 +191,8 @@ private func gather(
   }
   let isServerGone = results.contains { $0.isServerGone }
   report.warnings = warnings(report, isDry: results.contains { $0.isDry }, isServerGone, wasStopped)
+  let unopened = results.reduce(0) { $0 + $1.unopened }
+  if unopened > 0, !isServerGone { report.warnings.append("\(unopened) connections could not be opened") }
   return LoadOutcome(
     report: report, findings: findings, requestBytes: results.map(\.requestBytes).max() ?? 0,
     bodyBytes: results.map(\.bodyBytes).max() ?? 0, isServerGone: isServerGone, wasStopped: wasStopped)

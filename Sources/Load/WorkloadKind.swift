@@ -8,8 +8,8 @@ package enum WorkloadKind: Sendable {
   case get(path: String)
   /// Requests of a size, to a path that answers 200.
   case filler(path: String, bytes: Int, hasBody: Bool)
-  /// The same token all the time, of these the one with this number.
-  case replay(AppleTokens, index: Int)
+  /// The first of these all the time.
+  case replay(AppleTokens, isSpent: Bool)
   case race(AppleTokens)
   case firebase(AppleTokens)
   case mix([WeightedKind])
@@ -55,7 +55,7 @@ package enum WorkloadKind: Sendable {
     case .get(let path): return PlainWorkload(path: path, host: seat.host)
     case .filler(let path, let bytes, let hasBody):
       return PlainWorkload(path: path, host: seat.host, bytes: bytes, hasBody: hasBody)
-    case .replay(let tokens, let index): return ReplayWorkload(tokens, index: index, host: seat.host)
+    case .replay(let tokens, let isSpent): return ReplayWorkload(tokens, isSpent: isSpent, host: seat.host)
     case .race(let tokens): return RaceWorkload(tokens, host: seat.host)
     case .firebase(let tokens): return FirebaseWorkload(share(tokens), host: seat.host, slots: seat.slots)
     case .mix(let parts):

@@ -19,7 +19,17 @@ private let commands: [Command] =
     Command(
       name: "ceiling",
       summary: "measure what a request cannot do without: cryptography, a commit, an empty request",
-      help: ceilingHelp, run: { list, stop throws(CommandFault) in try ceiling(list, stop) })
+      help: ceilingHelp, run: { list, stop throws(CommandFault) in try ceiling(list, stop) }),
+    Command(
+      name: "start", summary: "measure how soon the server is ready, and its memory when idle",
+      help: startHelp,
+      run: { list, _ throws(CommandFault) in try start(list) }),
+    Command(
+      name: "compare", summary: "two reports beside each other", help: compareHelp,
+      run: { list, _ throws(CommandFault) in try compare(list) }),
+    Command(
+      name: "mint", summary: "mint Apple tokens ahead", help: mintHelp,
+      run: { list, stop throws(CommandFault) in try mint(list, stop) }),
   ]
 
 /// Runs the subcommand that the arguments name.
@@ -31,6 +41,7 @@ func runCommand(_ arguments: [String], _ stop: StopFlag) -> Int32 {
     return arguments.isEmpty ? ExitStatus.usage : ExitStatus.done
   }
   let rest = Array(arguments.dropFirst())
+  if name == "--compare" { return runCommand(["compare"] + rest, stop) }
   // Started by this program itself, for the ceiling.
   if name == "listener" { return runListener(rest) }
   guard let command = commands.first(where: { $0.name == name }) else {

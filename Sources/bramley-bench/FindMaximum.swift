@@ -22,10 +22,13 @@ func findMaximum(
     let rate = ((held == 0 ? missed * 0.6 : (held + missed) / 2)).rounded()
     var plan = options.plan
     plan.arrival = .constant(max(rate, 1))
-    let outcome = try measure(name, try supplies.prepare(name, plan), plan, target, stop)
-    let p99 = outcome.report.response.percentile(99)
-    let isHeld = p99 <= limit && outcome.report.counts.failed == 0 && !outcome.isServerGone
-    steps.append(Step(rate: rate, p99: p99, isHeld: isHeld))
+    var outcome = try measure(name, try supplies.prepare(name, plan), plan, target, stop)
+    // Once more: a machine has other things to do now and then.
+    if !isHeld(outcome, below: limit), !outcome.isServerGone, !stop.isSet {
+      outcome = try measure(name, try supplies.prepare(name, plan), plan, target, stop)
+    }
+    let isHeld = isHeld(outcome, below: limit)
+    steps.append(Step(rate: rate, p99: outcome.report.response.percentile(99), isHeld: isHeld))
     if isHeld { held = rate } else { missed = rate }
     if isHeld || best == nil { best = MeasuredRun(plan: plan, outcome: outcome) }
     if outcome.isServerGone { break }
@@ -33,4 +36,9 @@ func findMaximum(
   guard var run = best else { return MeasuredRun(plan: probe, outcome: first) }
   run.outcome.report.steps = steps
   return run
+}
+
+private func isHeld(_ outcome: LoadOutcome, below limit: Int) -> Bool {
+  outcome.report.response.percentile(99) <= limit && outcome.report.counts.failed == 0
+    && !outcome.isServerGone
 }

@@ -30,7 +30,7 @@ struct LoadOptions {
         "spawn", "data", "accounts", "log", "url", "server-pid", "apple-listen", "rate", "ramp", "p99",
         "closed",
         "connections", "threads", "duration", "count", "warm-up", "tokens", "persons", "mint", "sessions",
-        "service-key", "json", "csv", "html",
+        "service-key", "audience", "json", "csv", "html",
       ], lists: ["env", "fail-if"], switches: ["allow-remote", "find-max", "no-ceiling", "fresh"])
     guard arguments.words.count == (name == .mix ? 1 : 0) else {
       throw .usage(name == .mix ? "mix takes one file" : "\(name.rawValue) takes options only")
@@ -66,7 +66,8 @@ struct LoadOptions {
     where arguments["spawn"] == nil && arguments[option] != nil {
       throw .usage("--\(option) belongs to --spawn")
     }
-    for option in ["server-pid", "apple-listen"] where arguments["url"] == nil && arguments[option] != nil {
+    for option in ["server-pid", "apple-listen", "audience", "service-key"]
+    where arguments["url"] == nil && arguments[option] != nil {
       throw .usage("--\(option) belongs to --url")
     }
     if let wrong = arguments.all("env").first(where: { !$0.contains("=") }) {
@@ -80,13 +81,7 @@ struct LoadOptions {
     return set.flatMap { Int($0.dropFirst("BRAMLEY_THREADS=".count)) } ?? availableCores()
   }
 
-  var tokenFile: String? {
-    if let path = arguments["tokens"] { return path }
-    if let cache = environmentValue("XDG_CACHE_HOME"), cache.hasPrefix("/") {
-      return cache + "/bramley-bench/tokens"
-    }
-    return environmentValue("HOME").map { $0 + "/.cache/bramley-bench/tokens" }
-  }
+  var tokenFile: String? { bramley_bench.tokenFile(arguments) }
 }
 
 extension WorkloadName {
@@ -128,7 +123,8 @@ private func makePlan(_ name: WorkloadName, _ arguments: Arguments) throws(Comma
   return LoadPlan(
     arrival: arrival, connections: closed ?? connections ?? 32,
     threads: try number("threads", of: arguments, 1...256) ?? max(1, min(4, cores / 2)), warmUp: warmUp,
-    duration: given ?? (isCounted ? 600_000_000_000 : 10_000_000_000),
+    duration: given
+      ?? (isCounted ? 600_000_000_000 : arguments.has("find-max") ? 3_000_000_000 : 10_000_000_000),
     count: count ?? (name == .race ? 200 : nil))
 }
 

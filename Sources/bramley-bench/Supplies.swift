@@ -15,7 +15,7 @@ final class Supplies {
     self.options = options
     self.target = target
     self.stop = stop
-    minted = MintedTokens(persons: options.persons)
+    minted = MintedTokens(audience: options.arguments["audience"] ?? benchAudience, persons: options.persons)
     // A server that was not started for the run takes them for an hour, most likely.
     if let file = options.tokenFile { minted.load(file, youngerThan: target.isSpawned ? 80_000 : 2700) }
   }
@@ -63,7 +63,9 @@ final class Supplies {
 
   /// The workload, with all that it needs for this plan.
   func prepare(_ name: WorkloadName, _ plan: LoadPlan) throws(CommandFault) -> WorkloadKind {
-    let requests = plan.requestCount ?? options.mint
+    // Of a closed loop nobody knows; more than this would be minted for nothing.
+    let affordable = (plan.warmUp + plan.duration) / 1_000_000_000 * 6000 + 6000
+    let requests = plan.requestCount ?? min(options.mint, affordable)
     switch name {
     case .signin: return .signIn(try appleTokens(requests))
     case .firebase: return .firebase(try appleTokens(requests))
@@ -75,7 +77,7 @@ final class Supplies {
       guard let key = target.serviceKey else { throw .usage("introspect needs --service-key KEY") }
       return .ask(.introspect(serviceKey: key), try grants(options.sessions), isOnce: false)
     case .jwks: return .get(path: "/.well-known/jwks.json")
-    case .replay: return .replay(try appleTokens(1), index: 0)
+    case .replay: return .replay(try appleTokens(1), isSpent: false)
     case .race: return .race(try appleTokens(plan.count ?? 1))
     case .mix: return .mix(try mixParts(options.arguments.words[0], plan))
     }

@@ -8,7 +8,7 @@ final class Target {
   let endpoint: Endpoint
   let serviceKey: String?
   let isSpawned: Bool
-  private let service: SpawnedService?
+  private let service: SpawnedServer?
   private let apple: AppleKeysServer?
   private let givenProcess: Int32?
   private let idleBytes: Int?
@@ -18,7 +18,7 @@ final class Target {
     if let path = arguments["spawn"] {
       let accounts = options.accounts
       let service = try attempt { () throws(LoadError) in
-        try SpawnedService(
+        try SpawnedServer(
           path: path, in: arguments["data"] ?? temporaryFolder, extra: arguments.all("env"),
           log: arguments["log"],
           prepare: { path throws(LoadError) in

@@ -68,6 +68,7 @@ func loadHelp(_ name: WorkloadName) -> String {
       --url URL              a server that runs: http://HOST:PORT
       --server-pid PID       its process, whose CPU time and memory are measured
       --apple-listen ADDRESS serve the stand-in's keys at HOST:PORT, for the server's BRAMLEY_APPLE_BASE_URL
+      --audience ID          a client id of that server's, for which Apple's tokens are (com.example.bench)
       --allow-remote         let the load go to another machine
 
     the load: a closed loop of 32 connections, or
@@ -77,7 +78,7 @@ func loadHelp(_ name: WorkloadName) -> String {
       --closed N             closed loop: N connections back to back, which hides what a stall delays
       --connections N        connections that are kept open
       --threads N            of this program
-      --duration 10s         of what is recorded; --count N bounds the requests instead
+      --duration 10s         of what is recorded, in a search 3s of each step; --count N bounds the requests instead
       --warm-up 2s           before that
 
     the tokens

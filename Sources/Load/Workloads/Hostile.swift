@@ -3,18 +3,19 @@
 struct ReplayWorkload: Workload {
   private let form: RequestForm
   private let tokens: AppleTokens
-  private let index: Int
+  private let isSpent: Bool
   private var session: [UInt8] = []
   var findings = Findings()
 
-  init(_ tokens: AppleTokens, index: Int = 0, host: String) {
+  /// - Parameter isSpent: Whether the session was refreshed by now, so that every answer has to be the refusal.
+  init(_ tokens: AppleTokens, isSpent: Bool, host: String) {
     form = signInForm(host)
     self.tokens = tokens
-    self.index = index
+    self.isSpent = isSpent
   }
 
   mutating func appendRequest(slot: Int, to buffer: inout [UInt8]) -> Bool {
-    appendSignIn(form, tokens, index, to: &buffer)
+    appendSignIn(form, tokens, 0, to: &buffer)
     return true
   }
 
@@ -22,10 +23,16 @@ struct ReplayWorkload: Workload {
     guard answer.status == 200 else {
       return answer.hasReason("credential_already_used") ? .expected : .bad
     }
-    guard let found = answer.member("sessionId") else { return .bad }
+    guard let found = answer.member("sessionId"), let token = answer.member("refreshToken") else {
+      return .bad
+    }
+    if isSpent {
+      findings.broken["an Apple token was taken again after its session's first refresh", default: 0] += 1
+    }
     if !session.elementsEqual(found) {
       session = Array(found)
       findings.sessions.insert(session)
+      findings.collected.append(Grant(sessionToken: [], refreshToken: Array(token)))
     }
     return .good
   }

@@ -12,7 +12,7 @@ package let benchServiceKey = "bramley-bench-service-key"
 
 /// The service, started for a run with SQLite in a folder of its own and without limits of rate; and the stand-in for
 /// Apple that it takes its keys from.
-package final class SpawnedService {
+package final class SpawnedServer {
   private let path: String
   private let extra: [String]
   private let log: String?
