@@ -128,7 +128,7 @@ let package = Package(
 
     tests("HTTPServerTests", ["HTTPServer"]),
     tests("ThreadsTests", ["Threads"]),
-    tests("OutboundTests", ["Outbound", "Domain", "Threads"]),
+    tests("OutboundTests", ["Outbound", "Domain", "TestProcesses", "Threads"]),
     tests("TelemetryTests", ["Telemetry", "Domain", "Threads"]),
     tests("StorageConformanceTests", ["Storage", "SQLiteStorage", "Domain", "Threads", "CSQLite"]),
 
@@ -136,12 +136,14 @@ let package = Package(
     .target(
       name: "TestSupport", dependencies: ["Crypto", "Domain", "JOSE", "Wire"], path: "Tests/TestSupport",
       swiftSettings: relaxed),
+    // The programs that tests start, and values that tests wait for.
+    .target(name: "TestProcesses", path: "Tests/TestProcesses", swiftSettings: relaxed),
     // Reads openapi.yaml and holds answers against it.
     .target(
       name: "Contract", dependencies: ["CYAML", "Wire"], path: "Tests/Contract", swiftSettings: relaxed),
     tests("WireTests", ["Wire", "TestSupport"]),
     tests("DomainTests", ["Domain", "TestSupport"]),
-    tests("CryptoTests", ["Crypto", "Domain", "TestSupport", "Wire"]),
+    tests("CryptoTests", ["Crypto", "Domain", "TestProcesses", "TestSupport", "Wire"]),
     tests("BramleyVerifierTests", ["BramleyVerifier", "Crypto", "Domain", "JOSE", "TestSupport", "Wire"]),
     tests("JOSETests", ["JOSE", "Crypto", "Domain", "TestSupport", "Wire"]),
     tests("AppleIdentityTests", ["AppleIdentity", "Crypto", "Domain", "JOSE", "TestSupport", "Wire"]),
@@ -153,7 +155,7 @@ let package = Package(
         "API", "AppleIdentity", "Crypto", "Domain", "HTTPServer", "JOSE", "Sessions", "Storage", "Telemetry",
         "TestSupport", "Wire",
       ]),
-    tests("ArchitectureTests", ["Wire"]),
+    tests("ArchitectureTests", ["TestProcesses", "Wire"]),
     tests("LoadTests", ["Bench", "Load", "LoadReport", "Threads", "Wire"]),
     tests(
       "ContractTests",
@@ -162,7 +164,9 @@ let package = Package(
         "Storage",
         "Telemetry", "TestSupport", "Wire",
       ]),
-    tests("EndToEndTests", ["BramleyVerifier", "Contract", "MockApple", "Crypto", "Domain", "Wire"]),
+    tests(
+      "EndToEndTests",
+      ["BramleyVerifier", "Contract", "MockApple", "Crypto", "Domain", "TestProcesses", "Wire"]),
   ]
 )
 

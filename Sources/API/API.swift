@@ -79,7 +79,8 @@ package struct Endpoints: Sendable {
         },
         app("POST", "/v1/signOut", .signOut) { call throws(Failure) in try await sessions.signOut(call) },
         app("POST", "/v1/revoke", .revoke) { call throws(Failure) in try await revocations.revoke(call) },
-        service("POST", "/v1/introspect", .introspect) { call throws(Failure) in
+        service("POST", "/v1/introspect", .introspect, bodyLimit: Limits.introspectionBodyBytes) {
+          call throws(Failure) in
           try await introspection.introspect(call)
         },
         service("GET", "/v1/revocations", .revocations) { call throws(Failure) in
@@ -153,9 +154,10 @@ package struct Endpoints: Sendable {
   }
 
   private func service(
-    _ method: String, _ path: String, _ name: RouteName, _ handler: @escaping Handler
+    _ method: String, _ path: String, _ name: RouteName, bodyLimit: Int = Limits.bodyBytes,
+    _ handler: @escaping Handler
   ) -> Route {
-    Route(method, path, name: name.rawValue, access: .service, handler: handler)
+    Route(method, path, name: name.rawValue, access: .service, bodyLimit: bodyLimit, handler: handler)
   }
 
   private func administrator(

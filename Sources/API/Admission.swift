@@ -42,7 +42,8 @@ extension RequestPolicy {
     case .app:
       // A bearer that is nobody's among them is somebody's session, perhaps: the handler's to judge.
       if route.face == .firebase, let administrator = administrator(of: request) { return administrator }
-      try apiKeys.check(request)
+      // A back end has no app to name.
+      if !serviceKeys.admits(request) { try apiKeys.check(request) }
       return nil
     case .service:
       if let administrator = administrator(of: request) { return administrator }

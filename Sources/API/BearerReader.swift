@@ -9,19 +9,21 @@ struct BearerReader: Sendable {
   func bearer(of request: Request) throws(Failure) -> SessionTokenClaims? {
     switch request.authorization {
     case .absent: return nil
-    case .other: throw Failure(.sessionTokenInvalid, isBearer: true)
+    case .other: throw Failure(.sessionTokenInvalid, challenge: .invalidToken)
     case .bearer(let token):
       do {
         return try issuer.verify(token)
       } catch {
-        throw Failure(FailureReason(error), isBearer: true)
+        throw Failure(FailureReason(error), challenge: .invalidToken)
       }
     }
   }
 
   /// The bearer of a request that has to have one.
   func required(of request: Request) throws(Failure) -> SessionTokenClaims {
-    guard let claims = try bearer(of: request) else { throw Failure(.sessionTokenInvalid, isBearer: true) }
+    guard let claims = try bearer(of: request) else {
+      throw Failure(.sessionTokenInvalid, challenge: .bearerMissing)
+    }
     return claims
   }
 
@@ -52,6 +54,7 @@ extension FailureReason {
       switch error {
       case .invalid: .sessionTokenInvalid
       case .expired: .sessionTokenExpired
+      case .keyUnavailable: .signingKeyUnavailable
       }
   }
 }

@@ -141,6 +141,7 @@ package enum FailureReason: String, Sendable, CaseIterable {
   case duplicateMember = "duplicate_member"
   case fieldMissing = "field_missing"
   case fieldType = "field_type"
+  case fieldUnknown = "field_unknown"
   case fieldTooLong = "field_too_long"
   case fieldInvalid = "field_invalid"
   case bodyTooLarge = "body_too_large"
@@ -339,6 +340,7 @@ extension FailureReason {
     case .headerTooLarge: (.invalidArgument, 431, "The request's header is too large.")
     case .duplicateMember: (.invalidArgument, 400, "A member is named twice.")
     case .fieldMissing: (.invalidArgument, 400, "A field that is needed is missing or empty.")
+    case .fieldUnknown: (.invalidArgument, 400, "There is no such field.")
     case .fieldType: (.invalidArgument, 400, "A field has the wrong type.")
     case .fieldTooLong: (.invalidArgument, 400, "A field is too long.")
     case .fieldInvalid: (.invalidArgument, 400, "A field has a value that it cannot have.")
@@ -348,7 +350,7 @@ extension FailureReason {
         .invalidArgument, 415,
         "Send the body in a media type that this route takes, in UTF-8 and without a content coding."
       )
-    case .notFound: (.invalidArgument, 404, "There is no such route.")
+    case .notFound: (.invalidArgument, 404, "There is no such route, or nothing of that name under it.")
     case .methodNotAllowed: (.invalidArgument, 405, "The route does not take this method.")
     case .apiKeyMissing: (.permissionDenied, 403, "Send an API key as ?key= or X-API-Key.")
     case .apiKeyInvalid: (.permissionDenied, 403, "The API key is not one of this server's.")
@@ -390,11 +392,18 @@ package struct Failure: Error, Equatable, Sendable {
     }
   }
 
+  /// What a refused bearer is told in `WWW-Authenticate`.
+  package enum Challenge: Equatable, Sendable {
+    /// There was none: the scheme and no error.
+    case bearerMissing
+    case invalidToken
+  }
+
   package let reason: FailureReason
   /// The field that is wrong, as the request spells it.
   package let field: String?
-  /// Whether it is the bearer of the request that is refused: then 401, with a challenge (RFC 6750 §3).
-  package private(set) var isBearer: Bool
+  /// What a bearer in the header has to do with it; nil when nothing. With one it is 401 (RFC 6750 §3).
+  package private(set) var challenge: Challenge?
   /// What stands in the sentence's place, where a program reads it: the name of a claim. Nothing that a person wrote
   /// about himself.
   package let detail: String?
@@ -403,12 +412,12 @@ package struct Failure: Error, Equatable, Sendable {
   package let retryAfter: Int64?
 
   package init(
-    _ reason: FailureReason, field: String? = nil, isBearer: Bool = false, detail: String? = nil,
+    _ reason: FailureReason, field: String? = nil, challenge: Challenge? = nil, detail: String? = nil,
     beside: [Member] = []
   ) {
     self.reason = reason
     self.field = field
-    self.isBearer = isBearer
+    self.challenge = challenge
     self.detail = detail
     self.beside = beside
     retryAfter = nil
@@ -418,7 +427,7 @@ package struct Failure: Error, Equatable, Sendable {
   package init(tooManyAttempts seconds: Int64) {
     reason = .tooManyAttempts
     field = nil
-    isBearer = false
+    challenge = nil
     detail = nil
     beside = []
     retryAfter = seconds
@@ -431,12 +440,19 @@ package struct Failure: Error, Equatable, Sendable {
     return failure
   }
 
-  /// The same failure of a request whose bearer stood in its body.
-  var withoutChallenge: Failure {
+  /// The same failure of a request that a bearer was to let in.
+  var withChallenge: Failure {
     var failure = self
-    failure.isBearer = false
+    failure.challenge = .invalidToken
     return failure
   }
 
-  package var status: Int { isBearer && reason.row.status == 400 ? 401 : reason.row.status }
+  /// The same failure of a request whose bearer stood in its body.
+  var withoutChallenge: Failure {
+    var failure = self
+    failure.challenge = nil
+    return failure
+  }
+
+  package var status: Int { challenge != nil && reason.row.status == 400 ? 401 : reason.row.status }
 }

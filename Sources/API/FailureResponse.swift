@@ -15,8 +15,9 @@ extension Failure {
     }
     if words.status == 401 {
       // A request without a bearer is told the scheme and no error (RFC 6750 §3.1).
+      let isMissing = challenge == .bearerMissing || reason == .adminTokenMissing
       response.headers.append(
-        "WWW-Authenticate", reason == .adminTokenMissing ? "Bearer" : "Bearer error=\"invalid_token\"")
+        "WWW-Authenticate", isMissing ? "Bearer" : "Bearer error=\"invalid_token\"")
     }
     return response
   }

@@ -87,10 +87,11 @@ extension Failure {
       case .emailHeld: Failure(.emailExists)
       case .bearer(.accountNotFound): Failure(.userNotFound)
       case .bearer(.accountDisabled): Failure(.userDisabled)
-      case .bearer(.sessionOver(let end)): Failure(FailureReason(end), isBearer: true)
+      case .bearer(.sessionOver(let end)): Failure(FailureReason(end), challenge: .invalidToken)
       case .bearer(.loginTooOld): Failure(.credentialTooOldLoginAgain)
       case .pendingTokenInvalid: Failure(.invalidPendingToken)
       case .storage(let error): Failure(FailureReason(error))
+      case .signingKeyUnavailable: Failure(.signingKeyUnavailable)
       case .cannotSign: Failure(.internal)
       }
   }

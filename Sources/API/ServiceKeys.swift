@@ -15,7 +15,7 @@ struct ServiceKeys: Sendable {
 
   /// Whether a request brings one, as `X-API-Key` or as a bearer.
   func admits(_ request: Request) -> Bool {
-    guard request.headers.count(of: "X-API-Key") <= 1 else { return false }
+    guard !isEmpty, request.headers.count(of: "X-API-Key") <= 1 else { return false }
     var given = request.headers.first("X-API-Key")
     if given == nil, case .bearer(let token) = request.authorization { given = token }
     guard let given else { return false }

@@ -55,6 +55,7 @@ package final class Node: Sendable {
       recentLoginWindow: settings.recentLoginWindow, linking: settings.accountLinking,
       openingRules: SessionOpeningRules(maximum: settings.sessionMaximum), watch: watch, storage: storage,
       ring: ring, keys: settled.keys, clock: clock, entropy: entropy)
+    watch.tookKeys(asOf: watch.now)
     metrics.watch(
       storage: storage, directory: directory, issuer: issuer, listener: listener, clock: clock, log: log)
     let probe = ReadinessProbe(storage: storage)
@@ -65,7 +66,7 @@ package final class Node: Sendable {
       isDevMode: settings.isDevMode, entropy: entropy, clock: clock, log: log, metrics: metrics.registry,
       readiness: {
         Readiness(
-          database: await probe.isReady(), signingKey: true, appleKeys: directory.isReady,
+          database: await probe.isReady(), signingKey: issuer.keys.canSign, appleKeys: directory.isReady,
           isShuttingDown: isStopping.isSet)
       })
     let reloading = Reloading(settings, log: log, entropy: entropy)

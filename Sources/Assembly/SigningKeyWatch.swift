@@ -52,11 +52,13 @@ final class SigningKeyWatch: Sendable {
   /// - Returns: What this node changed.
   private func look() async -> [SigningKeyChange] {
     let known = issuer.keys
+    let begun = issuer.watch.now
     do {
       let settled = try await settleSigningKeys(
         in: storage, known: known, ring: ring, rules: rules, now: clock.now(), entropy: entropy)
       if isBlind.exchange(false, ordering: .relaxed) { log.info("signing_keys_available") }
       take(settled.keys, insteadOf: known)
+      issuer.watch.tookKeys(asOf: begun)
       return settled.changes
     } catch {
       // A node that stops closes its storage.
@@ -64,17 +66,25 @@ final class SigningKeyWatch: Sendable {
       if !isBlind.exchange(true, ordering: .relaxed) {
         log.error("signing_keys_unavailable", [.text("cause", error.sentence)])
       }
-      if let book = try? await storage.signingKeys(),
-        let keys = try? SigningKeys(opening: book, with: ring, known: known)
-      {
-        take(keys, insteadOf: known)
-      }
+      await takeWhatOpens(insteadOf: known)
       return []
     }
   }
 
+  /// What became of the keys that this node has, without those that it cannot open: one that was revoked is not to be
+  /// believed for want of another.
+  private func takeWhatOpens(insteadOf known: SigningKeys) async {
+    let begun = issuer.watch.now
+    guard let book = try? await storage.signingKeys(),
+      let keys = try? SigningKeys(openingWhatCanBe: book, with: ring, known: known)
+    else { return }
+    take(keys, insteadOf: known)
+    issuer.watch.tookKeys(asOf: begun)
+  }
+
   private func take(_ keys: SigningKeys, insteadOf known: SigningKeys) {
-    guard keys.version != known.version else { return }
+    // The same version may open further when what failed was not the master key.
+    guard keys.version != known.version || keys.sealed != known.sealed else { return }
     issuer.take(keys)
     guard keys.activeID != known.activeID else { return }
     log.info("signing_key_in_use", [.text("kid", keys.activeID.text)])

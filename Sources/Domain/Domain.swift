@@ -13,6 +13,8 @@ package enum Limits {
   package static let tokenBytes = 8 * 1024
   /// Bytes of a request body.
   package static let bodyBytes = 64 * 1024
+  /// Bytes of a request body that asks about a token: also what is far too long for one gets an answer.
+  package static let introspectionBodyBytes = 256 * 1024
   /// Bytes of a request body that names many accounts.
   package static let batchBodyBytes = 2 * 1024 * 1024
   /// Bytes of a raw nonce.

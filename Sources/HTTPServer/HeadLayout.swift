@@ -10,7 +10,7 @@ internal import CMicroHTTPD
 /// are compared; no memory outside the strings is read.
 @safe struct HeadLayout {
   private(set) var headers = Headers()
-  /// Whether every line so far was plain and every value valid UTF-8.
+  /// Whether every line so far was plain.
   private(set) var isPlain = true
   private let checksPlaces: Bool
   private let start: UInt
@@ -43,11 +43,11 @@ internal import CMicroHTTPD
     // Between the colon and the value lie spaces and tabs only, or the value is elsewhere.
     if checksPlaces, nameStart != next || valueStart <= colon || valueStart - colon > 256 { isPlain = false }
     next = valueStart &+ UInt(value.count) + 2
-    guard let name = unsafe text(name), let value = unsafe text(value) else {
+    guard let name = unsafe text(name) else {
       isPlain = false
       return
     }
-    headers.append(name, value)
+    headers.append(name, unsafe text(value) ?? opaqueText(value))
   }
 
   /// Compares the place after the last line with the head's size, when the library knows it.
@@ -58,4 +58,12 @@ internal import CMicroHTTPD
 
 private func text(_ bytes: UnsafeRawBufferPointer) -> String? {
   unsafe String(validating: bytes, as: UTF8.self)
+}
+
+/// A value in whatever old encoding: each byte one character, so that nothing is lost and nothing but what is ASCII
+/// reads as ASCII. Such bytes are opaque, not wrong (RFC 9110 §5.5): browsers and proxies pass them on in cookies.
+private func opaqueText(_ bytes: UnsafeRawBufferPointer) -> String {
+  var text = ""
+  for byte in unsafe Array(bytes) { text.unicodeScalars.append(Unicode.Scalar(byte)) }
+  return text
 }

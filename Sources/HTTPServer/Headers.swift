@@ -1,6 +1,7 @@
 /// Header fields in the order they came, looked up without regard to ASCII case (RFC 9110 §5.1).
 package struct Headers: Sendable, Equatable, ExpressibleByDictionaryLiteral {
-  /// One field line. Of a request, the value has no white space at its ends and is valid UTF-8.
+  /// One field line. Of a request, the value has no white space at its ends; bytes that are no UTF-8
+  /// stand there as the characters of those numbers.
   package struct Field: Sendable, Equatable {
     /// As sent, upper and lower case kept.
     package let name: String

@@ -90,7 +90,7 @@ extension SessionIssuer {
       issuer: cookieIssuer, audience: rules.audience, account: grant.account, session: grant.session,
       issuedAt: now, expiresAt: expiresAt)
     let keys = try await keysPublished(until: expiresAt)
-    guard let cookie = try? keys.sign(payload.json) else { throw .cannotSign }
+    let cookie = try keys.sign(payload.json)
     return Secret(cookie)
   }
 

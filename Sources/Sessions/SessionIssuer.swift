@@ -38,6 +38,8 @@ package enum SessionRefusal: Error, Equatable, Sendable {
   case bearer(BearerRefusal)
   case pendingTokenInvalid
   case storage(StorageError)
+  /// The key that signs is sealed with a master key that this node lacks.
+  case signingKeyUnavailable
   case cannotSign
 }
 
@@ -203,6 +205,7 @@ package final class SessionIssuer: Sendable {
   }
 
   private func signIn(_ intent: SignInIntent) async throws(SessionRefusal) -> IssuedSession {
+    guard keys.canSign else { throw .signingKeyUnavailable }
     let outcome = try await asking { () throws(StorageError) in try await storage.signIn(intent) }
     // A link ends sessions, and so does one session too many.
     if intent.link != nil || openingRules.maximum > 0 { await watch.followOwnWrite() }
@@ -237,6 +240,7 @@ package final class SessionIssuer: Sendable {
   package func refresh(
     _ token: RefreshToken, by origin: Origin
   ) async throws(SessionRefusal) -> (session: IssuedSession, remark: RefreshRemark?) {
+    guard keys.canSign else { throw .signingKeyUnavailable }
     let now = clock.now()
     let intent = RefreshIntent(
       session: token.session, counter: token.counter, masterKey: ring.current.id, limits: rules.limits,
@@ -298,7 +302,7 @@ package final class SessionIssuer: Sendable {
       let refreshToken = ring.text(
         of: RefreshToken(session: session.id, counter: session.counter), madeWith: session.masterKey)
     else { throw .refreshTokenUnknown }
-    guard let idToken = try? keys.sign(payload) else { throw .cannotSign }
+    let idToken = try keys.sign(payload)
     return IssuedSession(
       account: grant.account, session: session, idToken: Secret(idToken), refreshToken: Secret(refreshToken),
       expiresIn: expiresAt.since(now), isNewUser: isNewUser, isRepeat: isRepeat)

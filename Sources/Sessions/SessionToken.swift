@@ -135,6 +135,8 @@ package struct SessionTokenClaims: Sendable, Equatable {
 package enum SessionTokenError: Error, Equatable, Sendable {
   case invalid
   case expired
+  /// It names a key that this node cannot open: a matter of the node's settings, not of the token.
+  case keyUnavailable
 }
 
 extension SigningKeys {
@@ -145,8 +147,11 @@ extension SigningKeys {
   package func verify(
     _ text: String, rules: SessionTokenRules, now: UnixTime
   ) throws(SessionTokenError) -> (claims: SessionTokenClaims, keyID: KeyID) {
-    guard let token = try? CompactToken(parsing: text.utf8), let id = token.header.keyID,
-      let key = publicKey(id), token.header.type == "JWT", (try? token.verify(with: key)) != nil,
+    guard let token = try? CompactToken(parsing: text.utf8), let id = token.header.keyID else {
+      throw .invalid
+    }
+    if sealed.contains(id) { throw .keyUnavailable }
+    guard let key = publicKey(id), token.header.type == "JWT", (try? token.verify(with: key)) != nil,
       let object = try? token.claims(), let claims = SessionTokenClaims(object, rules: rules)
     else { throw .invalid }
     try claims.check(rules: rules, now: now)

@@ -13,6 +13,8 @@ package final class SessionWatch: Sendable {
     var position: Int64?
     /// When the last look that succeeded began.
     var seenAt: SteadyTime?
+    /// When the last look at the signing keys that succeeded began; nil where nobody follows them.
+    var keysSeenAt: SteadyTime?
     var isClosed = false
     var waiting: [Int: AsyncStream<Never>.Continuation] = [:]
     var nextWaiting = 0
@@ -33,9 +35,19 @@ package final class SessionWatch: Sendable {
   /// Whether what is remembered may be believed.
   package var isFresh: Bool {
     let now = clock.now()
+    func isRecent(_ moment: SteadyTime) -> Bool { now.milliseconds(since: moment) <= Self.bound }
     return progress.withLock { progress in
-      progress.seenAt.map { now.milliseconds(since: $0) <= Self.bound } ?? false
+      (progress.seenAt.map(isRecent) ?? false) && (progress.keysSeenAt.map(isRecent) ?? true)
     }
+  }
+
+  /// The moment, for ``tookKeys(asOf:)``.
+  package var now: SteadyTime { clock.now() }
+
+  /// Says that the node's signing keys are what stood in the database at a moment. A key that was revoked makes its
+  /// tokens bad, so once they are followed they have to be followed as closely.
+  package func tookKeys(asOf moment: SteadyTime) {
+    progress.withLock { $0.keysSeenAt = max($0.keysSeenAt ?? moment, moment) }
   }
 
   /// Takes in what was written since the last look.
@@ -60,10 +72,10 @@ package final class SessionWatch: Sendable {
     }
   }
 
-  /// Whether the tokens of a session are good.
-  package func isGood(_ session: SessionID) async throws(SessionRefusal) -> Bool {
+  /// Why the tokens of a session are not good; nil while they are.
+  package func refusal(of session: SessionID) async throws(SessionRefusal) -> BearerRefusal? {
     guard isFresh else { throw .storage(.unavailable) }
-    if let known = states[session] { return known.isGood }
+    if let known = states[session] { return known.refusal }
     let position = progress.withLock { $0.position }
     let state: SessionState?
     do throws(StorageError) {
@@ -71,12 +83,12 @@ package final class SessionWatch: Sendable {
     } catch {
       throw .storage(error)
     }
-    guard let state else { return false }
+    guard let state else { return .sessionOver(nil) }
     // What was read may be older than what was taken in meanwhile: then it is good for this answer only.
     progress.withLock { progress in
       if progress.position == position { states.insert(state, for: session) }
     }
-    return state.isGood
+    return state.refusal
   }
 
   /// Returns when something was revoked behind a place, when the time is up, or when the node stops.

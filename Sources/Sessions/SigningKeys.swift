@@ -6,6 +6,9 @@ internal import Wire
 
 /// The keys that sign session tokens, opened and ready: one signs, all are published.
 ///
+/// A node that lacks a master key has some of them sealed: it takes part in what became of the others, most of all in
+/// their end, and of tokens under a sealed one it says neither that they are good nor that they are not.
+///
 /// A class: every request takes a reference to the keys of its moment, and nothing of them is copied.
 package final class SigningKeys: Sendable {
   /// A key as verifiers see it.
@@ -19,11 +22,15 @@ package final class SigningKeys: Sendable {
 
   package let version: Int64
   package let published: [Published]
+  /// Keys that no master key of this node opens.
+  package let sealed: [KeyID]
   /// Until when the active key has to be published for the session cookies that it signed.
   let cookiesUntil: UnixTime?
   /// The key that signs.
   package let activeID: KeyID
-  private let active: PrivateKey
+  /// Nil while it is sealed: no other may sign in its place, since another is published only until its own last
+  /// token has expired.
+  private let active: PrivateKey?
   /// All keys, so that a change opens only what is new.
   private let opened: [KeyID: PrivateKey]
 
@@ -49,22 +56,39 @@ package final class SigningKeys: Sendable {
     return out.finish()
   }
 
+  /// Whether there is a key to sign with.
+  package var canSign: Bool { active != nil }
+
   /// Signs a payload with the active key.
-  func sign(_ payload: [UInt8]) throws(CryptoError) -> String {
-    try signCompact(payload: payload, key: active, keyID: activeID, type: "JWT")
+  func sign(_ payload: [UInt8]) throws(SessionRefusal) -> String {
+    guard let active else { throw .signingKeyUnavailable }
+    guard let text = try? signCompact(payload: payload, key: active, keyID: activeID, type: "JWT") else {
+      throw .cannotSign
+    }
+    return text
   }
 
   /// Opens the keys of a book.
   ///
   /// - Parameter known: Keys that are open already and need not be opened again.
-  package init(
+  package convenience init(
     opening book: SigningKeyBook, with ring: MasterKeyRing, known: SigningKeys?
   ) throws(SigningKeyError) {
-    let opened = try openKeys(of: book.keys, with: ring, known: known)
-    guard let record = book.keys.first(where: { $0.role == .active }), let active = opened[record.id] else {
-      throw .noActiveKey
-    }
+    try self.init(book, opened: try openKeys(of: book.keys, with: ring, known: known))
+  }
+
+  /// Opens those keys of a book that can be opened.
+  package convenience init(
+    openingWhatCanBe book: SigningKeyBook, with ring: MasterKeyRing, known: SigningKeys?
+  ) throws(SigningKeyError) {
+    let opened = book.keys.compactMap { try? openKeys(of: [$0], with: ring, known: known) }
+    try self.init(book, opened: opened.reduce(into: [:]) { $0.merge($1) { one, _ in one } })
+  }
+
+  private init(_ book: SigningKeyBook, opened: [KeyID: PrivateKey]) throws(SigningKeyError) {
+    guard let record = book.keys.first(where: { $0.role == .active }) else { throw .noActiveKey }
     version = book.version
+    sealed = book.keys.map(\.id).filter { opened[$0] == nil }
     published = book.keys.compactMap { record in
       opened[record.id].map {
         Published(
@@ -74,7 +98,7 @@ package final class SigningKeys: Sendable {
     }
     cookiesUntil = record.cookiesUntil
     activeID = record.id
-    self.active = active
+    active = opened[record.id]
     self.opened = opened
   }
 

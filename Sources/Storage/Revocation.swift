@@ -44,12 +44,12 @@ package struct RevocationPage: Sendable, Equatable {
 /// What a session token's goodness hangs on besides its signature and its time.
 package struct SessionState: Sendable, Equatable {
   package let account: AccountID
-  /// Whether session and account live, and the account is not disabled.
-  package let isGood: Bool
+  /// Why its tokens are not good; nil while session and account live and the account is not disabled.
+  package let refusal: BearerRefusal?
 
-  package init(account: AccountID, isGood: Bool) {
+  package init(account: AccountID, refusal: BearerRefusal?) {
     self.account = account
-    self.isGood = isGood
+    self.refusal = refusal
   }
 }
 
@@ -78,8 +78,10 @@ extension Ledger {
   /// Whether a session's tokens are good.
   mutating func state(of id: SessionID) throws(StorageError) -> SessionState? {
     guard let session = try session(id) else { return nil }
-    let account = try account(session.account)
-    return SessionState(
-      account: session.account, isGood: session.end == nil && account.map { !$0.isDisabled } ?? false)
+    let bearer = SessionBearer(account: session.account, session: id, isRecentLogin: false)
+    switch try decideGrant(to: bearer, in: &self) {
+    case .success: return SessionState(account: session.account, refusal: nil)
+    case .failure(let refusal): return SessionState(account: session.account, refusal: refusal)
+    }
   }
 }

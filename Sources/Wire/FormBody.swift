@@ -21,6 +21,9 @@ package struct FormBody: Sendable, Equatable {
     self.fields = fields
   }
 
+  /// The names of all fields, empty ones too.
+  package var names: some Sequence<String> { fields.keys }
+
   /// The field of this name; an empty value counts as absent.
   package subscript(name: String) -> String? {
     fields[name].flatMap { $0.isEmpty ? nil : $0 }

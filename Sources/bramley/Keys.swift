@@ -69,7 +69,11 @@ private func rewrapKeys(_ arguments: Arguments) async throws(CommandFault) -> In
   try await withKeys(arguments) { settings, storage throws(StartFault) in
     let count = try await rewrapSigningKeys(settings, in: storage)
     tell(
-      arguments, "\(count) signing \(count == 1 ? "key was" : "keys were") sealed with the first master key"
+      arguments,
+      """
+      \(count) signing \(count == 1 ? "key was" : "keys were") sealed with the first master key. A node whose \
+      BRAMLEY_MASTER_KEY lacks it cannot start any more, and loses the next key that is made.
+      """
     ) { out in out.member("rewrapped", Int64(count)) }
     return ExitStatus.done
   }

@@ -88,7 +88,7 @@ private let explained: [(code: String, status: Int, reasons: [String])] = [
     "INVALID_ARGUMENT", 400,
     [
       "body_malformed", "request_malformed", "duplicate_member", "field_missing", "field_type",
-      "field_too_long", "field_invalid",
+      "field_too_long", "field_invalid", "field_unknown",
     ]
   ),
   ("INVALID_ARGUMENT", 404, ["not_found"]), ("INVALID_ARGUMENT", 405, ["method_not_allowed"]),
@@ -128,9 +128,9 @@ private let explained: [(code: String, status: Int, reasons: [String])] = [
   }
 
   @Test func `only what is wrong with the bearer is 401`() {
-    #expect(Failure(.sessionTokenExpired, isBearer: true).status == 401)
+    #expect(Failure(.sessionTokenExpired, challenge: .invalidToken).status == 401)
     #expect(Failure(.sessionTokenExpired).status == 400)
-    #expect(Failure(.storageUnavailable, isBearer: true).status == 503)
+    #expect(Failure(.storageUnavailable, challenge: .invalidToken).status == 503)
   }
 
   @Test func `the envelope is Google's, with details`() async throws {

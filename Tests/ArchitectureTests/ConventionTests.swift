@@ -1,4 +1,5 @@
 import Foundation
+import TestProcesses
 import Testing
 
 private func matches(_ pattern: String, in text: String) -> [String] {
@@ -113,19 +114,13 @@ private func matches(_ pattern: String, in text: String) -> [String] {
     #expect(extra == [])
   }
 
-  @Test func `the program is linked without Foundation`() throws {
+  @Test func `the program is linked without Foundation`() async throws {
     let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
     let program = folder.appendingPathComponent("bramley")
     try #require(FileManager.default.isExecutableFile(atPath: program.path))
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["ldd", program.path]
-    let output = Pipe()
-    process.standardOutput = output
-    try process.run()
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 0)
+    let process = try ChildProcess("/usr/bin/ldd", [program.path], environment: [:], folder: "/")
+    #expect(try await process.ended() == .exit(0))
+    let text = String(decoding: process.state.read(\.output), as: UTF8.self)
     #expect(text.contains("libsqlite3"))
     #expect(!text.contains("Foundation"))
   }

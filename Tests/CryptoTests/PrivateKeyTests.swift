@@ -2,6 +2,7 @@ import Crypto
 import Domain
 import Foundation
 import TestSupport
+import TestProcesses
 import Testing
 
 @Suite struct PrivateKeyTests {
@@ -57,7 +58,7 @@ import Testing
 
   @Test(arguments: SignatureAlgorithm.allCases)
   func `a certificate is one that the openssl program reads and trusts`(_ algorithm: SignatureAlgorithm)
-    throws
+    async throws
   {
     let key = try PrivateKey.generate(algorithm)
     let pem = try key.selfSignedCertificate(
@@ -69,14 +70,14 @@ import Testing
     let file = folder.appendingPathComponent("certificate.pem")
     try Data(pem.utf8).write(to: file)
 
-    let text = try openssl(["x509", "-noout", "-text", "-in", file.path])
+    let text = try await openssl(["x509", "-noout", "-text", "-in", file.path])
     #expect(text.contains("Version: 3"))
     #expect(text.contains("Subject: CN = Bramley session tokens"))
     #expect(text.contains("Issuer: CN = Bramley session tokens"))
     #expect(text.contains("Not Before: Jun 15 15:06:40 2025 GMT"))
     #expect(text.contains("Not After : Jan  1 00:00:00 2100 GMT"))
     #expect(text.contains(algorithm == .es256 ? "ecdsa-with-SHA256" : "sha256WithRSAEncryption"))
-    let verdict = try openssl([
+    let verdict = try await openssl([
       "verify", "-check_ss_sig", "-attime", "1760000000", "-CAfile", file.path, file.path,
     ])
     #expect(verdict.hasSuffix(": OK\n"))
@@ -94,16 +95,8 @@ import Testing
   }
 }
 
-private func openssl(_ arguments: [String]) throws -> String {
-  let process = Process()
-  process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
-  process.arguments = arguments
-  let output = Pipe()
-  process.standardOutput = output
-  process.standardError = output
-  try process.run()
-  let data = output.fileHandleForReading.readDataToEndOfFile()
-  process.waitUntilExit()
-  #expect(process.terminationStatus == 0)
-  return String(decoding: data, as: UTF8.self)
+private func openssl(_ arguments: [String]) async throws -> String {
+  let process = try ChildProcess("/usr/bin/openssl", arguments, environment: [:], folder: "/")
+  #expect(try await process.ended() == .exit(0))
+  return String(decoding: process.state.read(\.output), as: UTF8.self)
 }

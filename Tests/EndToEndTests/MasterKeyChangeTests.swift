@@ -1,4 +1,5 @@
 import Foundation
+import TestProcesses
 import Testing
 import Wire
 
@@ -75,6 +76,44 @@ struct MasterKeyChangeTests {
         #expect(try await stage.command("keys", "rotate", "--force", settings: list).status == 78)
       }
       try await stage.start(master(old)).stop()
+    }
+  }
+
+  @Test func `a node that lacks the new key takes part in a withdrawal, and signs with nothing else`()
+    async throws
+  {
+    try await withStage { stage in
+      let left = try await stage.start(master(old))
+      let before = try await left.signIn(Mint.credential())
+      #expect(try await left.admits(before.idToken))
+      let leaked = try #require(
+        try await stage.command("keys", "list", "--json", settings: master(old)).json.objects("signingKeys")
+          .first { $0.text("role") == "active" }?.text("kid"))
+      // Under the new key, which one of the nodes was forgotten with.
+      let rewrapped = try await stage.command("keys", "rewrap", settings: master(new, old))
+      #expect(rewrapped.status == 0)
+      #expect(rewrapped.output.contains("BRAMLEY_MASTER_KEY"))
+      #expect(try await stage.command("keys", "rotate", "--force", settings: master(new, old)).status == 0)
+      #expect(try await stage.command("keys", "rotate", "--force", settings: master(new, old)).status == 0)
+      #expect(try await stage.command("keys", "revoke", leaked, settings: master(new, old)).status == 0)
+      let right = try await stage.start(master(new, old))
+      let session = try await right.signIn(Mint.credential())
+      try await left.waits("the leaked key is believed no more") {
+        try await left.get("/v1/verify", headers: [("Authorization", "Bearer \(before.idToken)")]).status
+          == 401
+      }
+      let unavailable = Refusal(503, "UNAVAILABLE", "signing_key_unavailable")
+      try expect(await left.get("/readyz"), is: unavailable)
+      // A good token of another node is not bad, and a session that it cannot sign for not lost.
+      try expect(
+        await left.get("/v1/verify", headers: [("Authorization", "Bearer \(session.idToken)")]),
+        is: unavailable)
+      try expect(await left.tryRefresh(before.refreshToken), is: unavailable)
+      try expect(await left.trySignIn(Mint.credential()), is: unavailable)
+      try await left.stop()
+      let mended = try await stage.start(master(new, old))
+      #expect(try await mended.admits(session.idToken))
+      _ = try await mended.refresh(before.refreshToken)
     }
   }
 

@@ -1,5 +1,6 @@
 import Domain
 import Foundation
+import TestProcesses
 import Testing
 import Wire
 

@@ -1,4 +1,5 @@
 import Domain
+import TestProcesses
 import Testing
 import Wire
 

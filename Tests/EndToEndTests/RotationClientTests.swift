@@ -1,4 +1,5 @@
 import Foundation
+import TestProcesses
 import Testing
 
 /// Libraries that other people's back ends use, across a rotation of the signing keys.

@@ -1,6 +1,7 @@
 import Domain
 import Foundation
 import Outbound
+import TestProcesses
 import Testing
 
 @Suite(.timeLimit(.minutes(2)))
@@ -16,28 +17,28 @@ struct TLSTests {
 
   @Test(.enabled(if: TLSServer.isAvailable))
   func `a certificate of a trusted authority for the right name is accepted`() async throws {
-    let server = try TLSServer()
+    let server = try await TLSServer()
     let fetcher = try CurlFetcher(version: "1", limit: 1, authorityFile: server.certificateFile)
     #expect(try await fetcher.fetch(.get("https://127.0.0.1:\(server.port)/")).status == 200)
   }
 
   @Test(.enabled(if: TLSServer.isAvailable))
   func `a certificate that nobody vouches for is refused`() async throws {
-    let server = try TLSServer()
+    let server = try await TLSServer()
     let error = try await error("https://127.0.0.1:\(server.port)/", authorityFile: nil)
     #expect(error == .tlsFailed)
   }
 
   @Test(.enabled(if: TLSServer.isAvailable))
   func `a trusted certificate for another name is refused`() async throws {
-    let server = try TLSServer()
+    let server = try await TLSServer()
     let error = try await error("https://localhost:\(server.port)/", authorityFile: server.certificateFile)
     #expect(error == .tlsFailed)
   }
 
   @Test(.enabled(if: TLSServer.isAvailable))
   func `TLS older than 1_2 is refused`() async throws {
-    let server = try TLSServer(["-tls1_1", "-cipher", "ALL:@SECLEVEL=0"])
+    let server = try await TLSServer(["-tls1_1", "-cipher", "ALL:@SECLEVEL=0"])
     let error = try await error("https://127.0.0.1:\(server.port)/", authorityFile: server.certificateFile)
     #expect(error == .tlsFailed)
   }
@@ -61,39 +62,30 @@ final class TLSServer {
 
   let certificateFile: String
   let port: Int
-  private let process: Process
+  private let process: ChildProcess
   private let folder: URL
 
-  init(_ options: [String] = []) throws {
+  init(_ options: [String] = []) async throws {
     folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     certificateFile = folder.appending(path: "certificate.pem").path
     let keyFile = folder.appending(path: "key.pem").path
-    let made = try Self.start([
+    let maker = try Self.start([
       "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=test",
       "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", keyFile, "-out", certificateFile,
-    ]).process
-    made.waitUntilExit()
-    let output: FileHandle
-    (process, output) = try Self.start(
+    ])
+    #expect(try await maker.ended() == .exit(0))
+    process = try Self.start(
       ["s_server", "-accept", "127.0.0.1:0", "-www", "-cert", certificateFile, "-key", keyFile] + options)
     // "ACCEPT 127.0.0.1:34567" once it listens.
-    var text = ""
-    var found: Int?
-    while found == nil {
-      let more = output.availableData
-      if more.isEmpty { break }
-      text += String(decoding: more, as: UTF8.self)
-      found = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
-        .first { $0.hasPrefix("ACCEPT") }.flatMap { $0.split(separator: ":").last }.flatMap { Int($0) }
+    let line = try await process.state.first { state in
+      lines(state.output).first { $0.hasPrefix("ACCEPT") } ?? state.end.map { "\($0)" }
     }
-    port = try #require(found)
+    port = try #require(line.split(separator: ":").last.flatMap { Int($0) })
   }
 
   deinit {
-    // The threads of the shared pool block SIGTERM, and their children inherit that.
-    kill(process.processIdentifier, SIGKILL)
-    process.waitUntilExit()
+    process.send(signal: SIGKILL)
     do {
       try FileManager.default.removeItem(at: folder)
     } catch {
@@ -101,14 +93,7 @@ final class TLSServer {
     }
   }
 
-  private static func start(_ arguments: [String]) throws -> (process: Process, output: FileHandle) {
-    let process = Process()
-    let pipe = Pipe()
-    process.executableURL = URL(filePath: program)
-    process.arguments = arguments
-    process.standardOutput = pipe
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    return (process, pipe.fileHandleForReading)
+  private static func start(_ arguments: [String]) throws -> ChildProcess {
+    try ChildProcess(program, arguments, environment: [:], folder: "/")
   }
 }

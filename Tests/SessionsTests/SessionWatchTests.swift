@@ -60,7 +60,7 @@ struct SessionWatchTests {
 
   private func refusal(_ session: Session) async -> SessionRefusal? {
     do throws(SessionRefusal) {
-      _ = try await watch.isGood(session.id)
+      _ = try await watch.refusal(of: session.id)
       return nil
     } catch {
       return error
@@ -71,19 +71,19 @@ struct SessionWatchTests {
     let session = try await open()
     try await watch.follow()
     let before = storage.readCount
-    for _ in 0..<50 { #expect(try await watch.isGood(session.id)) }
+    for _ in 0..<50 { #expect(try await watch.refusal(of: session.id) == nil) }
     #expect(storage.readCount == before + 1)
   }
 
   @Test func `what ended is bad as soon as it is followed`() async throws {
     let (a, b) = (try await open(1), try await open(2))
     try await watch.follow()
-    #expect(try await watch.isGood(a.id))
-    #expect(try await watch.isGood(b.id))
+    #expect(try await watch.refusal(of: a.id) == nil)
+    #expect(try await watch.refusal(of: b.id) == nil)
     try await end(a)
     try await watch.follow()
-    #expect(try await watch.isGood(a.id) == false)
-    #expect(try await watch.isGood(b.id))
+    #expect(try await watch.refusal(of: a.id) == .sessionOver(.ended))
+    #expect(try await watch.refusal(of: b.id) == nil)
   }
 
   @Test func `a disabled account is bad and good again`() async throws {
@@ -97,17 +97,17 @@ struct SessionWatchTests {
           target: .administered(session.account), change: change, origin: person, now: UnixTime(2)))
       try await watch.follow()
     }
-    #expect(try await watch.isGood(session.id))
+    #expect(try await watch.refusal(of: session.id) == nil)
     try await disable(true)
-    #expect(try await watch.isGood(session.id) == false)
+    #expect(try await watch.refusal(of: session.id) == .accountDisabled)
     try await disable(false)
-    #expect(try await watch.isGood(session.id))
+    #expect(try await watch.refusal(of: session.id) == nil)
   }
 
   @Test func `a session that never was is not good, and is not remembered either`() async throws {
     try await watch.follow()
     let unknown = try #require(SessionID(Array(0..<16)))
-    #expect(try await watch.isGood(unknown) == false)
+    #expect(try await watch.refusal(of: unknown) == .sessionOver(nil))
   }
 
   @Test func `nothing that is remembered is believed more than two seconds after the last look`() async throws
@@ -131,24 +131,38 @@ struct SessionWatchTests {
   @Test func `a write whose effect could not be read back is believed by nobody`() async throws {
     let session = try await open()
     try await watch.follow()
-    #expect(try await watch.isGood(session.id))
+    #expect(try await watch.refusal(of: session.id) == nil)
     try await end(session)
     storage.breakDown()
     await watch.followOwnWrite()
     #expect(await refusal(session) == .storage(.unavailable))
     storage.mend()
     await watch.followOwnWrite()
-    #expect(try await watch.isGood(session.id) == false)
+    #expect(try await watch.refusal(of: session.id) == .sessionOver(.ended))
+  }
+
+  @Test func `once signing keys are followed they are followed as closely, or nothing is believed`()
+    async throws
+  {
+    let session = try await open()
+    watch.tookKeys(asOf: watch.now)
+    for _ in 0..<3 {
+      clock.advance(1)
+      try await watch.follow()
+    }
+    #expect(await refusal(session) == .storage(.unavailable))
+    watch.tookKeys(asOf: watch.now)
+    #expect(await refusal(session) == nil)
   }
 
   @Test func `thousands of revocations are taken in at one look`() async throws {
     var sessions: [Session] = []
     for number in 1...2500 { sessions.append(try await open(number)) }
     try await watch.follow()
-    for session in sessions { #expect(try await watch.isGood(session.id)) }
+    for session in sessions { #expect(try await watch.refusal(of: session.id) == nil) }
     for session in sessions { try await end(session) }
     try await watch.follow()
-    for session in sessions { #expect(try await watch.isGood(session.id) == false) }
+    for session in sessions { #expect(try await watch.refusal(of: session.id) == .sessionOver(.ended)) }
   }
 
   @Test func `lookups that race with revocations never remember what is over`() async throws {
@@ -157,7 +171,7 @@ struct SessionWatchTests {
       let session = try await open(number)
       let watch = watch
       try await withThrowingTaskGroup(of: Void.self) { group in
-        for _ in 0..<4 { group.addTask { _ = try await watch.isGood(session.id) } }
+        for _ in 0..<4 { group.addTask { _ = try await watch.refusal(of: session.id) } }
         group.addTask {
           _ = try await storage.endSessions(
             SessionEndingIntent(target: .own(session.id), origin: person, now: UnixTime(2)))
@@ -165,7 +179,7 @@ struct SessionWatchTests {
         }
         try await group.waitForAll()
       }
-      #expect(try await watch.isGood(session.id) == false)
+      #expect(try await watch.refusal(of: session.id) == .sessionOver(.ended))
     }
   }
 

@@ -57,6 +57,44 @@ struct SigningKeysTests {
     #expect(try await load(storage, master: ring(2, 1)).keySetJSON == first.keySetJSON)
   }
 
+  @Test func `what a master key does not open is set apart, and of its tokens nothing is said`() async throws
+  {
+    let (mine, theirs) = (try PrivateKey.generate(.es256), try PrivateKey.generate(.es256))
+    let gone = try PrivateKey.generate(.es256)
+    let before = try SigningKeys(
+      opening: SigningKeyBook(
+        version: 1, keys: [record(gone, role: .active), record(mine, role: .standby)]),
+      with: ring(1), known: nil)
+    let book = SigningKeyBook(
+      version: 2, keys: [try record(mine, role: .active), try record(theirs, role: .standby, master: 2)])
+    let keys = try SigningKeys(openingWhatCanBe: book, with: ring(1), known: before)
+    let sealed = thumbprint(of: theirs.publicKey)
+    #expect(keys.sealed == [sealed])
+    #expect(keys.canSign && keys.activeID == thumbprint(of: mine.publicKey))
+    #expect(keys.publicKey(thumbprint(of: gone.publicKey)) == nil)
+    #expect(keys.published.count == 1)
+    let rules = SessionTokenRules(
+      issuer: "i", audience: "a", lifetime: 3600, leeway: 60,
+      limits: SessionLimits(idle: 3600, absolute: 3600, retryWindow: 60))
+    func refusal(_ key: PrivateKey) throws -> SessionTokenError? {
+      let text = try signCompact(
+        payload: Array("{}".utf8), key: key, keyID: thumbprint(of: key.publicKey), type: "JWT")
+      do throws(SessionTokenError) {
+        _ = try keys.verify(text, rules: rules, now: now)
+        return nil
+      } catch {
+        return error
+      }
+    }
+    #expect(try refusal(theirs) == .keyUnavailable)
+    #expect(try refusal(gone) == .invalid)
+    let after = SigningKeyBook(
+      version: 3, keys: [try record(theirs, role: .active, master: 2), try record(mine, role: .retired)])
+    let retired = try SigningKeys(openingWhatCanBe: after, with: ring(1), known: keys)
+    #expect(!retired.canSign)
+    #expect(retired.publicKey(thumbprint(of: mine.publicKey)) != nil)
+  }
+
   @Test func `a key that was sealed for another row is not opened`() throws {
     let one = try record(try PrivateKey.generate(.es256), role: .active)
     let two = try record(try PrivateKey.generate(.es256), role: .standby)

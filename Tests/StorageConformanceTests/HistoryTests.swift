@@ -68,18 +68,24 @@ struct HistoryTests {
           AccountChangeIntent(
             target: .administered(a.account.id), change: change, origin: Origin(actor: .command), now: start))
       }
-      #expect(try await desk.storage.state(of: a.session.id)?.isGood == true)
+      #expect(
+        try await desk.storage.state(of: a.session.id) == SessionState(account: a.account.id, refusal: nil))
       try await disable(true)
       try await disable(true)
-      #expect(try await desk.storage.state(of: a.session.id)?.isGood == false)
+      #expect(
+        try await desk.storage.state(of: a.session.id)
+          == SessionState(account: a.account.id, refusal: .accountDisabled))
       try await disable(false)
-      #expect(try await desk.storage.state(of: a.session.id)?.isGood == true)
+      #expect(
+        try await desk.storage.state(of: a.session.id) == SessionState(account: a.account.id, refusal: nil))
       _ = try await desk.storage.delete([
         AccountDeletionIntent(
           target: .administered(a.account.id), demandsDisabled: false, origin: Origin(actor: .command),
           now: start)
       ])
-      #expect(try await desk.storage.state(of: a.session.id)?.isGood == false)
+      #expect(
+        try await desk.storage.state(of: a.session.id)
+          == SessionState(account: a.account.id, refusal: .accountNotFound))
       let kinds = try await desk.storage.revocations(after: 0, limit: 10).revocations.map(\.kind)
       #expect(kinds == [.account, .restored, .session, .account])
       let actions = try await desk.storage.audit(AuditQuery(after: 0, account: nil, limit: 100)).map(

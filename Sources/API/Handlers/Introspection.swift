@@ -1,6 +1,7 @@
 internal import Domain
 internal import HTTPServer
 internal import Sessions
+internal import Storage
 internal import Wire
 
 /// `POST /v1/introspect` (RFC 7662) and `/v1/verify`: whether a session token is good now, ended sessions and disabled
@@ -14,12 +15,22 @@ struct Introspection: Sendable {
     guard let token = try call.request.jsonOrFormBody().text("token") else {
       throw Failure(.fieldMissing, field: "token")
     }
-    guard let claims = try? issuer.verify(token), try await isGood(claims) else {
+    guard let claims = try claims(of: token), try await refusal(of: claims) == nil else {
       var out = JSONWriter(reserving: 32)
       out.member("active", false)
       return .json(out.finish())
     }
     return .json(answer(claims))
+  }
+
+  /// Nil for a token that is not good. One that nobody here can judge is no such token.
+  private func claims(of token: String) throws(Failure) -> SessionTokenClaims? {
+    do {
+      return try issuer.verify(token)
+    } catch {
+      if error == .keyUnavailable { throw Failure(.signingKeyUnavailable) }
+      return nil
+    }
   }
 
   private func answer(_ claims: SessionTokenClaims) -> [UInt8] {
@@ -42,10 +53,9 @@ struct Introspection: Sendable {
 
   /// For proxies that ask before they pass a request on: who it is, in headers.
   func verify(_ call: Call) async throws(Failure) -> Response {
-    guard let claims = try bearers.bearer(of: call.request) else {
-      throw Failure(.sessionTokenInvalid, isBearer: true)
-    }
-    guard try await isGood(claims) else { throw Failure(.sessionRevoked, isBearer: true) }
+    let claims = try bearers.required(of: call.request)
+    // Whatever it is, the proxy is told 401: of everything else it makes a fault of its own.
+    if let refusal = try await refusal(of: claims) { throw Failure(refusing: .bearer(refusal)).withChallenge }
     var response = Response(status: 200, headers: ["Cache-Control": "no-store"])
     response.headers.append("X-Auth-User", claims.account.text)
     response.headers.append("X-Auth-Session", claims.session.description)
@@ -56,7 +66,7 @@ struct Introspection: Sendable {
     return response
   }
 
-  private func isGood(_ claims: SessionTokenClaims) async throws(Failure) -> Bool {
-    try await asking { () throws(SessionRefusal) in try await issuer.watch.isGood(claims.session) }
+  private func refusal(of claims: SessionTokenClaims) async throws(Failure) -> BearerRefusal? {
+    try await asking { () throws(SessionRefusal) in try await issuer.watch.refusal(of: claims.session) }
   }
 }

@@ -13,7 +13,7 @@ struct OperatorRecords: Sendable {
   /// Lines of the audit behind a place, oldest first. The cursor is where the next page begins, or what will be
   /// written next.
   func audit(_ call: Call) async throws(Failure) -> Response {
-    let query = try call.request.queryFields()
+    let query = try call.request.queryFields(named: "after", "limit", "account")
     let after = try query.number("after", 0...(.max)) ?? 0
     let limit = Int(try query.number("limit", 1...Int64(Limits.accountBatch)) ?? 100)
     var account: AccountID?

@@ -34,7 +34,7 @@ struct Revocations: Sendable {
   /// `sid` names a session whose tokens are bad; `sub` with `iat` an account whose tokens up to then are. Each may be
   /// forgotten after `exp`: no token that it means is within its time then.
   func feed(_ call: Call) async throws(Failure) -> Response {
-    let query = try call.request.queryFields()
+    let query = try call.request.queryFields(named: "since", "wait")
     let since = try query.number("since", 0...(.max)) ?? 0
     let wait = try query.number("wait", 0...Limits.longPollSeconds) ?? 0
     var page = try await page(after: since)

@@ -11,7 +11,8 @@ struct UserAdministration: Sendable {
 
   /// All accounts in the order of their creation, page by page; or the one that a search finds.
   func list(_ call: Call) async throws(Failure) -> Response {
-    let query = try call.request.queryFields()
+    let query = try call.request.queryFields(
+      named: "limit", "cursor", "id", "email", "providerId", "subject")
     let limit = Int(try query.number("limit", 1...Int64(Limits.accountBatch)) ?? 100)
     let cursor = try query.number("cursor", 0...(.max)).map { AccountCursor(position: $0) }
     let keys = try searchKeys(query)
@@ -30,7 +31,9 @@ struct UserAdministration: Sendable {
     switch (query["id"], query["email"], query["providerId"], query["subject"]) {
     case (nil, nil, nil, nil): return nil
     case (let id?, nil, nil, nil): return AccountID(id).map { [.id($0)] } ?? []
-    case (nil, let email?, nil, nil): return EmailAddress(email).map { [.email($0)] } ?? []
+    case (nil, let email?, nil, nil):
+      // As a provider wrote it, and as an administrator's is kept.
+      return [email, asciiLowercase(email)].compactMap { EmailAddress($0) }.map(AccountKey.email)
     case (nil, nil, let provider?, let subject?):
       guard let subject = Subject(subject) else { return [] }
       return [.identity(ProviderIdentity(provider: asciiLowercase(provider), subject: subject))]
@@ -69,20 +72,21 @@ struct UserAdministration: Sendable {
   /// A member that is null or empty clears (RFC 7396 §1); one that is not there stays.
   func change(_ call: Call) async throws(Failure) -> Response {
     let id = try user(of: call)
-    let change = try accountChange(from: FirebaseBody(try call.request.jsonBody()))
+    let change = try accountChange(from: call.request.jsonBody())
     let outcome = try await stored { () throws(StorageError) in
       try await accounts.change(id, to: change, by: call.origin)
     }
     return .json(try outcome.account(inBody: true).json())
   }
 
-  private func accountChange(from body: FirebaseBody) throws(Failure) -> AccountChange {
+  private func accountChange(from object: JSONObject) throws(Failure) -> AccountChange {
+    let body = FirebaseBody(object)
     var change = AccountChange()
     change.displayName = try body.mergedDisplayName()
     change.photoURL = try body.mergedPhotoURL()
     change.email = try body.mergedEmail()
-    change.isEmailVerified = try body.flag("emailVerified")
-    change.isDisabled = try body.flag("disabled")
+    change.isEmailVerified = try object.field(flag: "emailVerified")
+    change.isDisabled = try object.field(flag: "disabled")
     change.customClaims = try body.customClaims()
     return change
   }

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import TestProcesses
 import Testing
 import Wire
 

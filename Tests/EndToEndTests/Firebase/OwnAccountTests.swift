@@ -1,4 +1,5 @@
 import MockApple
+import TestProcesses
 import Testing
 import Wire
 

@@ -1,6 +1,7 @@
 import Crypto
 import Domain
 import Foundation
+import TestProcesses
 import Testing
 import Wire
 
@@ -125,6 +126,26 @@ struct RecipeTests {
         expectRefusal(try await proxy.get(token))
       }
       #expect(try await proxy.get(good).status == 200)
+    }
+  }
+
+  @Test(arguments: Recipe.present)
+  func `after a rotation tokens of the key before and of the next one pass, with nothing fetched between`(
+    _ recipe: Recipe
+  ) async throws {
+    try await with(recipe) { stage, service, proxy in
+      let before = try await service.signIn(Mint.credential()).idToken
+      #expect(try await proxy.get(before).status == 200)
+      #expect(try await stage.command("keys", "rotate", "--force").status == 0)
+      var next = before
+      try await service.waits("the next key signs") {
+        next = try await service.signIn(Mint.credential()).idToken
+        return try TokenParts(next).header != TokenParts(before).header
+      }
+      for token in [next, before] {
+        let answer = try await proxy.get(token)
+        #expect(answer.status == 200, "\(answer)")
+      }
     }
   }
 

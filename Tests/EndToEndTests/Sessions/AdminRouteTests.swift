@@ -1,3 +1,4 @@
+import TestProcesses
 import Testing
 import Wire
 
@@ -91,7 +92,7 @@ struct AdminRouteTests {
       _ = try await service.signIn(Mint.credential())
       for query in [
         "id=\(person.localID)", "email=ada%2Bx@example.com", "providerId=apple.com&subject=\(subject)",
-        "providerId=Apple.com&subject=\(subject)",
+        "providerId=Apple.com&subject=\(subject)", "email=Ada%2BX@Example.com",
       ] {
         let page = try await visitor.done("GET", "/users?" + query)
         #expect(page.localIDs == [person.localID], "\(query)")
@@ -103,6 +104,9 @@ struct AdminRouteTests {
       for (query, reason, field) in [
         ("id=a&email=b@c", "field_invalid", "email"), ("id=a&providerId=b&subject=c", "field_invalid", "id"),
         ("providerId=apple.com", "field_missing", "subject"), ("subject=x", "field_missing", "providerId"),
+        ("id=", "field_missing", "id"), ("email", "field_missing", "email"),
+        ("mail=a@b", "field_unknown", "mail"),
+        ("limit=1&Id=a", "field_unknown", "Id"), ("cursor=", "field_missing", "cursor"),
       ] {
         try expect(await visitor.send("GET", "/users?" + query), is: .argument(reason), field: field)
       }
@@ -230,7 +234,9 @@ struct AdminRouteTests {
         (#"{"email":"bob@example.com"}"#, Refusal(400, "EMAIL_EXISTS")),
         (#"{"email":"no address"}"#, Refusal(400, "INVALID_EMAIL")),
         (#"{"photoUrl":"javascript:alert(1)"}"#, .argument("field_invalid")),
-        (#"{"disabled":"perhaps"}"#, .argument("field_type")), (#"{"email":1}"#, .argument("field_type")),
+        (#"{"disabled":"perhaps"}"#, .argument("field_type")),
+        (#"{"disabled":"true"}"#, .argument("field_type")),
+        (#"{"emailVerified":"true"}"#, .argument("field_type")), (#"{"email":1}"#, .argument("field_type")),
         ("[]", .argument("body_malformed")), ("{", .argument("body_malformed")),
       ] {
         try expect(await visitor.send("PATCH", path, body), is: refusal)

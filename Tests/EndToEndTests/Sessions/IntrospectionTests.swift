@@ -1,4 +1,5 @@
 import MockApple
+import TestProcesses
 import Testing
 import Wire
 
@@ -61,6 +62,7 @@ struct IntrospectionTests {
       let bad = [
         "x", "..", none, person.idToken + "x", String(person.idToken.dropLast(3)), person.refreshToken, apple,
         parts[0] + "." + parts[1], String(repeating: "x", count: 60_000),
+        String(repeating: "é", count: 30_000),
       ]
       for token in bad + strange {
         let answer = try await introspect(service, token)
@@ -70,6 +72,73 @@ struct IntrospectionTests {
         #expect(verified.status == 401)
         #expect(verified["WWW-Authenticate"]?.hasPrefix("Bearer") == true)
       }
+    }
+  }
+
+  @Test func `a bearer that is no text is refused as any other`() async throws {
+    try await withService { service in
+      let head = Array("GET /v1/verify HTTP/1.1\r\nHost: a\r\nConnection: close\r\nCookie: name=".utf8)
+      let token = try await service.signIn(Mint.credential()).idToken
+      for (bearer, status) in [
+        (Array(token.utf8), 200), ([0xC3, 0x28], 401), (Array("é".utf8), 401), ([0xFF], 401),
+      ] as [([UInt8], Int)] {
+        let connection = try HTTPConnection(port: service.port)
+        connection.send(
+          head + [0xE9] + Array("\r\nAuthorization: Bearer ".utf8) + bearer + Array("\r\n\r\n".utf8))
+        #expect(try connection.receive().status == status)
+      }
+    }
+  }
+
+  @Test func `a proxy is told why a token is not good any more, and no error where there was none`()
+    async throws
+  {
+    let admin = "an-administrators-token"
+    try await withService(["BRAMLEY_ADMIN_TOKEN": admin]) { service in
+      let visitor = Operator(service: service, bearer: admin)
+      func expectEnd(of token: String, _ code: String, _ reason: String) async throws {
+        let answer = try await verify(service, token)
+        try expect(answer, is: Refusal(401, code, reason))
+        #expect(answer["WWW-Authenticate"] == #"Bearer error="invalid_token""#)
+      }
+      let (a, b, c) = (
+        try await service.signIn(Mint.credential()), try await service.signIn(Mint.credential()),
+        try await service.signIn(Mint.credential())
+      )
+      _ = try await service.send(
+        HTTPRequest(method: "POST", path: "/v1/signOut", headers: [("Authorization", "Bearer \(a.idToken)")]))
+      try await expectEnd(of: a.idToken, "TOKEN_EXPIRED", "session_ended")
+      try await visitor.done("DELETE", "/users/\(b.localID)/sessions")
+      try await expectEnd(of: b.idToken, "TOKEN_EXPIRED", "session_revoked")
+      try await visitor.done("PATCH", "/users/\(c.localID)", #"{"disabled":true}"#)
+      try await expectEnd(of: c.idToken, "USER_DISABLED", "user_disabled")
+      try await visitor.done("DELETE", "/users/\(c.localID)")
+      try await expectEnd(of: c.idToken, "USER_NOT_FOUND", "user_not_found")
+      for path in ["/v1/verify", "/v1/account", "/v1/sessions"] {
+        let answer = try await service.get(path)
+        try expect(answer, is: Refusal(401, "INVALID_ID_TOKEN", "session_token_invalid"))
+        #expect(answer["WWW-Authenticate"] == "Bearer")
+      }
+    }
+  }
+
+  @Test func `a back end revokes with its own key where apps need theirs`() async throws {
+    try await withService(Self.settings.merging(["BRAMLEY_API_KEYS": "an-app"]) { $1 }) { service in
+      func revoke(_ token: String, _ headers: [(name: String, value: String)]) async throws -> HTTPAnswer {
+        try await service.send(.post("/v1/revoke", json: json([("token", quoted(token))]), headers: headers))
+      }
+      let signIn = HTTPRequest.post(
+        "/v1/signInWithIdp", json: try Mint.credential().body([:]), headers: [("X-API-Key", "an-app")])
+      let person = try SignedIn(await service.send(signIn))
+      try expect(
+        await revoke(person.refreshToken, []), is: Refusal(403, "PERMISSION_DENIED", "api_key_missing"))
+      try expect(
+        await revoke(person.refreshToken, [("X-API-Key", "another")]),
+        is: Refusal(403, "PERMISSION_DENIED", "api_key_invalid"))
+      #expect(try await service.admits(person.idToken))
+      #expect(try await revoke(person.refreshToken, [("Authorization", "Bearer \(Self.key)")]).status == 200)
+      #expect(try await service.admits(person.idToken) == false)
+      #expect(try await revoke(person.refreshToken, [("X-API-Key", Self.key)]).status == 200)
     }
   }
 

@@ -1,4 +1,5 @@
 import Glibc
+import TestProcesses
 import Testing
 import Wire
 

@@ -1,5 +1,6 @@
 import Contract
 import Foundation
+import TestProcesses
 import Testing
 
 /// What a request asks for.

@@ -1,4 +1,5 @@
 import Foundation
+import TestProcesses
 
 /// Makes the time of day of one process another one.
 enum ClockShift {

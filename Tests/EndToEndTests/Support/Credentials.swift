@@ -1,6 +1,7 @@
 import Domain
 import Foundation
 import MockApple
+import TestProcesses
 import Testing
 import Wire
 

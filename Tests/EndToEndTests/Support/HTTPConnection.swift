@@ -1,4 +1,5 @@
 import Foundation
+import TestProcesses
 import Glibc
 
 /// One request as it goes out.

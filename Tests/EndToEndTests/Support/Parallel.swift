@@ -1,4 +1,5 @@
 import Foundation
+import TestProcesses
 
 /// Threads that meet before they go on together.
 final class Gate: @unchecked Sendable {

@@ -1,7 +1,7 @@
 import Foundation
 
 /// A value behind a lock that tasks wait on without holding a thread.
-final class Watched<State: Sendable>: @unchecked Sendable {
+package final class Watched<State: Sendable>: @unchecked Sendable {
   private struct Waiting {
     let resume: (State) -> Bool
     let cancel: () -> Void
@@ -12,14 +12,14 @@ final class Watched<State: Sendable>: @unchecked Sendable {
   private var waiting: [Int: Waiting] = [:]
   private var nextID = 0
 
-  init(_ state: State) { self.state = state }
+  package init(_ state: State) { self.state = state }
 
   /// Reads the value.
-  func read<R>(_ body: (State) -> R) -> R { lock.withLock { body(state) } }
+  package func read<R>(_ body: (State) -> R) -> R { lock.withLock { body(state) } }
 
   /// Changes the value and resumes whoever waited for that.
   @discardableResult
-  func update<R>(_ body: (inout State) -> R) -> R {
+  package func update<R>(_ body: (inout State) -> R) -> R {
     lock.withLock {
       let result = body(&state)
       waiting = waiting.filter { !$0.value.resume(state) }
@@ -28,7 +28,7 @@ final class Watched<State: Sendable>: @unchecked Sendable {
   }
 
   /// The first thing that `look` finds, now or after a change; a cancelled wait throws.
-  func first<R: Sendable>(_ look: @escaping @Sendable (State) -> R?) async throws -> R {
+  package func first<R: Sendable>(_ look: @escaping @Sendable (State) -> R?) async throws -> R {
     let id = lock.withLock {
       nextID += 1
       return nextID
@@ -58,14 +58,16 @@ final class Watched<State: Sendable>: @unchecked Sendable {
 }
 
 /// Runs work that blocks on a thread of its own: the shared pool has as few threads as the machine has cores.
-func onThread<R: Sendable>(_ work: @escaping @Sendable () throws -> R) async throws -> R {
+package func onThread<R: Sendable>(_ work: @escaping @Sendable () throws -> R) async throws -> R {
   try await withCheckedThrowingContinuation { continuation in
     Thread.detachNewThread { continuation.resume(with: Result(catching: work)) }
   }
 }
 
 /// The same, for work that may fail as a part of the test.
-func onThreadResult<R: Sendable>(_ work: @escaping @Sendable () throws -> R) async -> Result<R, any Error> {
+package func onThreadResult<R: Sendable>(_ work: @escaping @Sendable () throws -> R) async -> Result<
+  R, any Error
+> {
   do {
     return .success(try await onThread(work))
   } catch {

@@ -2,21 +2,21 @@ import Foundation
 import Glibc
 
 /// A program that a test runs, with an environment made from nothing and with no signal blocked.
-final class ChildProcess: Sendable {
+package final class ChildProcess: Sendable {
   /// What is known of it so far.
-  struct State: Sendable {
-    var output: [UInt8] = []
-    var errors: [UInt8] = []
-    var end: End?
+  package struct State: Sendable {
+    package var output: [UInt8] = []
+    package var errors: [UInt8] = []
+    package var end: End?
   }
 
-  enum End: Equatable, Sendable {
+  package enum End: Equatable, Sendable {
     case exit(Int32)
     case signal(Int32)
   }
 
-  let processID: pid_t
-  let state = Watched(State())
+  package let processID: pid_t
+  package let state = Watched(State())
   private let input: Int32
 
   /// Starts a program.
@@ -26,7 +26,7 @@ final class ChildProcess: Sendable {
   ///   - environment: All of it.
   ///   - folder: Where it works.
   ///   - input: What it reads; nil keeps its standard input open until ``closeInput()``.
-  init(
+  package init(
     _ path: String, _ arguments: [String], environment: [String: String], folder: String,
     input text: String? = ""
   ) throws {
@@ -60,23 +60,23 @@ final class ChildProcess: Sendable {
   }
 
   /// Ends the standard input that was kept open.
-  func closeInput() { close(input) }
+  package func closeInput() { close(input) }
 
   /// Sends a signal, unless the program has ended.
-  func send(signal number: Int32) {
+  package func send(signal number: Int32) {
     state.read { if $0.end == nil { _ = Glibc.kill(processID, number) } }
   }
 
   /// How it ended, once it has.
   @discardableResult
-  func ended() async throws -> End { try await state.first(\.end) }
+  package func ended() async throws -> End { try await state.first(\.end) }
 
-  var outputLines: [String] { lines(state.read(\.output)) }
-  var errorText: String { String(decoding: state.read(\.errors), as: UTF8.self) }
+  package var outputLines: [String] { lines(state.read(\.output)) }
+  package var errorText: String { String(decoding: state.read(\.errors), as: UTF8.self) }
 }
 
 /// Whole lines only.
-func lines(_ bytes: [UInt8]) -> [String] {
+package func lines(_ bytes: [UInt8]) -> [String] {
   bytes.split(separator: 0x0A, omittingEmptySubsequences: false).dropLast().map {
     String(decoding: $0, as: UTF8.self)
   }
@@ -102,9 +102,13 @@ private enum LivingChildren {
   }
 }
 
-struct SystemFault: Error {
-  let call: String
-  let code: Int32
+package struct SystemFault: Error {
+  package let call: String
+  package let code: Int32
+
+  package init(call: String, code: Int32) {
+    (self.call, self.code) = (call, code)
+  }
 }
 
 private struct Pipe {
