@@ -50,7 +50,7 @@ of() { jq -r "$2" "$folder/$1.json"; }
 number() { LC_ALL=C printf "%.$2f" "$1"; }
 
 # divided A B DECIMALS
-divided() { LC_ALL=C awk -v a="$1" -v b="$2" -v d="$3" 'BEGIN { printf "%.*f", d, b > 0 ? a / b : 0 }'; }
+divided() { LC_ALL=C awk -v a="$1" -v b="$2" -v d="$3" 'BEGIN { printf("%.*f", d, (b > 0) ? a / b : 0) }'; }
 
 # row WORK NAME BOUND: a line of the table about a workload's cost.
 row() {
@@ -62,7 +62,6 @@ row() {
   echo "| $1 | $(number "$(of "$2" .rate)" 0) | $(number "$(of "$2" .server.microsecondsPerRequest)" 1) | $floor | $ratio | $3 |"
 }
 
-"$programs/bramley-bench" mint --count "$mint" >&2
 "$programs/bramley-bench" ceiling --json >"$folder/ceiling.json"
 bench signin signin
 bench refresh refresh

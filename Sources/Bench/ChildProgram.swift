@@ -35,10 +35,13 @@ package final class ChildProgram: Sendable {
       close(ends[1])
       throw .unavailable("cannot start `\(path)`")
     }
-    guard let address = waitForReadiness(of: process, in: log, behind: logged) else {
+    var hasEnded = false
+    guard let address = waitForReadiness(of: process, in: log, behind: logged, hasEnded: &hasEnded) else {
       close(ends[1])
-      kill(process, SIGKILL)
-      waitForEnd(of: process)
+      if !hasEnded {
+        kill(process, SIGKILL)
+        waitForEnd(of: process)
+      }
       let said = readFile(log, atMost: 1 << 20).map { String(decoding: $0.suffix(2000), as: UTF8.self) } ?? ""
       throw .unavailable("`\(path)` did not begin to serve: \(said)")
     }
@@ -109,14 +112,17 @@ private func start(
 }
 
 /// Reads the log until the line of readiness stands in it; nil when the program ends or 30 seconds pass.
-private func waitForReadiness(of process: pid_t, in log: String, behind start: Int) -> String? {
+private func waitForReadiness(
+  of process: pid_t, in log: String, behind start: Int, hasEnded: inout Bool
+) -> String? {
   let end = steadyNanoseconds() + 30_000_000_000
   while steadyNanoseconds() < end {
     if let bytes = readFile(log, atMost: 1 << 30), let address = readyAddress(bytes.dropFirst(start)) {
       return address
     }
     var status: Int32 = 0
-    if unsafe waitpid(process, &status, WNOHANG) != 0 { return nil }
+    hasEnded = unsafe waitpid(process, &status, WNOHANG) != 0
+    if hasEnded { return nil }
     usleep(500)
   }
   return nil

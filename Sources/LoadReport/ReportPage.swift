@@ -76,7 +76,9 @@ private func nines(_ percent: Double) -> Double {
   return halvings + (1 - rest) * 2
 }
 
-private func chart(_ shapes: String) -> String { "<svg viewBox=\"0 0 860 290\" role=\"img\">\(shapes)</svg>" }
+private func chart(_ shapes: String) -> String {
+  "<svg viewBox=\"-20 0 900 290\" role=\"img\">\(shapes)</svg>"
+}
 
 private func axes(highest: String) -> String {
   "<path d=\"M60 30V260H840\" fill=\"none\" stroke=\"#888\"/>" + label(55, 40, highest, anchor: "end")
