@@ -1,16 +1,16 @@
 package import Domain
 package import HTTPServer
 package import Telemetry
-internal import Wire
 
 /// Takes a request to its handler, and gives every answer what all answers have: a request id, CORS headers, the
 /// envelope where it is a refusal, and a log line.
-package struct Router: Sendable {
+package final class Router: Sendable {
   private let table: RouteTable
   private let projectID: String
   private let policies: PolicyHolder
   private let metrics: APIMetrics
   private let entropy: Entropy
+  private let requestIDs: RequestIDs
   private let log: Log
 
   /// - Parameter projectID: What `{project}` in a path has to be.
@@ -23,6 +23,7 @@ package struct Router: Sendable {
     self.policies = policies
     self.metrics = metrics
     self.entropy = entropy
+    requestIDs = RequestIDs(entropy)
     self.log = log
   }
 
@@ -63,7 +64,7 @@ package struct Router: Sendable {
   package func refuse(_ refusal: ListenerRefusal, _ request: Request?) -> Response {
     let failure = Failure(FailureReason(refusal))
     guard let request else {
-      let requestID = hexText(entropy.bytes(16))
+      let requestID = requestIDs.next()
       var response = failure.response(requestID: requestID, retryAfter: retryAfter)
       response.headers.append("X-Request-Id", requestID)
       report(
@@ -128,7 +129,7 @@ package struct Router: Sendable {
     {
       return given
     }
-    return hexText(entropy.bytes(16))
+    return requestIDs.next()
   }
 
   /// One to five seconds.

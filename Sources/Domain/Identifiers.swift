@@ -117,14 +117,22 @@ package struct SessionID: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// Lower-case hexadecimal text of bytes.
-package func hexText(_ bytes: some Sequence<UInt8>) -> String {
-  let digits = Array("0123456789abcdef".utf8)
-  var text: [UInt8] = []
-  for byte in bytes {
-    text.append(digits[Int(byte >> 4)])
-    text.append(digits[Int(byte & 15)])
+@inlinable
+package func hexText(_ bytes: some Collection<UInt8>) -> String {
+  unsafe String(unsafeUninitializedCapacity: 2 * bytes.count) { text in
+    var end = 0
+    for byte in bytes {
+      unsafe text[end] = hexDigit(byte >> 4)
+      unsafe text[end + 1] = hexDigit(byte & 15)
+      end += 2
+    }
+    return end
   }
-  return String(decoding: text, as: UTF8.self)
+}
+
+@usableFromInline
+func hexDigit(_ value: UInt8) -> UInt8 {
+  value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
 }
 
 /// Names one master key: the first eight bytes of a digest under that key.

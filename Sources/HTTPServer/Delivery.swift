@@ -1,7 +1,15 @@
 internal import CMicroHTTPD
 
-/// Field names that the library writes from what it knows; a second opinion would be a smuggling gift.
-private let libraryFields = ["Content-Length", "Transfer-Encoding", "Connection", "Date"]
+/// Whether the library writes a field from what it knows; a second opinion would be a smuggling gift.
+private func isLibraryField(_ name: String) -> Bool {
+  switch name.utf8.count {
+  case 4: equalsIgnoringASCIICase(name, "Date")
+  case 10: equalsIgnoringASCIICase(name, "Connection")
+  case 14: equalsIgnoringASCIICase(name, "Content-Length")
+  case 17: equalsIgnoringASCIICase(name, "Transfer-Encoding")
+  default: false
+  }
+}
 
 /// Hands an answer to the library, which copies it.
 ///
@@ -13,10 +21,12 @@ func deliver(_ response: Response, on connection: OpaquePointer, closing: Bool) 
   defer { unsafe MHD_destroy_response(created) }
   for field in response.headers.fields {
     // The library refuses empty values, which say nothing anyway.
-    if field.value.isEmpty || libraryFields.contains(where: { equalsIgnoringASCIICase($0, field.name) }) {
-      continue
+    if field.value.isEmpty || isLibraryField(field.name) { continue }
+    // Passed as they are, the texts would be copied to arrays first.
+    let isAdded = unsafe field.name.withCString { name in
+      unsafe field.value.withCString { unsafe MHD_add_response_header(created, name, $0) }
     }
-    guard unsafe MHD_add_response_header(created, field.name, field.value) == .YES else { return .NO }
+    guard isAdded == .YES else { return .NO }
   }
   if response.closesConnection || closing {
     guard unsafe MHD_add_response_header(created, "Connection", "close") == .YES else { return .NO }

@@ -23,8 +23,6 @@ internal import Synchronization
   }
 
   let request: Request
-  /// When the connection is woken at the latest.
-  let expires: ContinuousClock.Instant
   /// As long as the request: a responder that was overtaken still has the body.
   private let share: BodyShare?
   private let core: ListenerCore
@@ -36,9 +34,13 @@ internal import Synchronization
     self.request = request
     self.share = share
     self.core = core
-    expires = request.arrived.advanced(
-      by: core.configuration.deadlines[request.path] ?? core.configuration.deadline)
     unsafe self.connection = connection
+  }
+
+  /// When the connection is woken at the latest.
+  var expires: ContinuousClock.Instant {
+    let configuration = core.configuration
+    return request.arrived.advanced(by: configuration.deadlines[request.path] ?? configuration.deadline)
   }
 
   /// Runs the responder on the calling thread until it first waits.

@@ -57,7 +57,9 @@ internal import CMicroHTTPD
 }
 
 private func text(_ bytes: UnsafeRawBufferPointer) -> String? {
-  unsafe String(validating: bytes, as: UTF8.self)
+  // Almost every text is ASCII, and there is nothing to validate in that.
+  guard unsafe bytes.allSatisfy({ $0 < 0x80 }) else { return unsafe String(validating: bytes, as: UTF8.self) }
+  return unsafe String(decoding: bytes, as: UTF8.self)
 }
 
 /// A value in whatever old encoding: each byte one character, so that nothing is lost and nothing but what is ASCII

@@ -17,7 +17,8 @@ package struct Headers: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     /// Whether the field can be sent: the name is a token, the value printable bytes, spaces and tabs
     /// (RFC 9110 §5.5). Anything else could end the field early and begin another.
     package var isWellFormed: Bool {
-      isToken(name.utf8) && value.utf8.allSatisfy(isFieldByte)
+      let (name, value) = (name.utf8.span, value.utf8.span)
+      return isToken(name) && value.indices.allSatisfy { isFieldByte(value[$0]) }
     }
   }
 
@@ -31,7 +32,10 @@ package struct Headers: Sendable, Equatable, ExpressibleByDictionaryLiteral {
 
   /// Keeps the order of the literal, and a name that stands in it twice.
   package init(dictionaryLiteral elements: (String, String)...) {
-    fields = elements.map { Field(name: $0.0, value: $0.1) }
+    fields = []
+    // What every answer gets is added to it later.
+    fields.reserveCapacity(elements.count + 4)
+    for (name, value) in elements { fields.append(Field(name: name, value: value)) }
   }
 
   /// Adds a field after the others, also when one of that name is there.
@@ -57,10 +61,11 @@ package struct Headers: Sendable, Equatable, ExpressibleByDictionaryLiteral {
 
   /// With no space or tab at the ends of values, where they mean nothing (RFC 9110 §5.5).
   var trimmed: Headers {
-    Headers(
+    guard fields.contains(where: \.hasBlankEnd) else { return self }
+    return Headers(
       fields.map { field in
         let bytes = field.value.utf8
-        guard bytes.first.map(isBlank) == true || bytes.last.map(isBlank) == true else { return field }
+        guard field.hasBlankEnd else { return field }
         let inner = bytes.drop(while: isBlank).reversed().drop(while: isBlank).reversed()
         // A whole piece of valid UTF-8, cut at ASCII: nothing to repair.
         return Field(name: field.name, value: String(decoding: inner, as: UTF8.self))
@@ -68,13 +73,19 @@ package struct Headers: Sendable, Equatable, ExpressibleByDictionaryLiteral {
   }
 }
 
+extension Headers.Field {
+  fileprivate var hasBlankEnd: Bool {
+    let bytes = value.utf8.span
+    return !bytes.isEmpty && (isBlank(bytes[0]) || isBlank(bytes[bytes.count - 1]))
+  }
+}
+
 private func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
 /// Compares bytes after folding A–Z to a–z; never Unicode case, which would make a Kelvin sign a "k".
 func equalsIgnoringASCIICase(_ one: String, _ other: String) -> Bool {
-  let one = one.utf8
-  let other = other.utf8
-  return one.count == other.count && zip(one, other).allSatisfy { folded($0) == folded($1) }
+  let (one, other) = (one.utf8.span, other.utf8.span)
+  return one.count == other.count && one.indices.allSatisfy { folded(one[$0]) == folded(other[$0]) }
 }
 
 private func folded(_ byte: UInt8) -> UInt8 {
@@ -82,8 +93,8 @@ private func folded(_ byte: UInt8) -> UInt8 {
 }
 
 /// Whether bytes are a token: one or more `tchar` (RFC 9110 §5.6.2).
-func isToken(_ bytes: some Collection<UInt8>) -> Bool {
-  !bytes.isEmpty && bytes.allSatisfy(isTokenByte)
+func isToken(_ bytes: Span<UInt8>) -> Bool {
+  !bytes.isEmpty && bytes.indices.allSatisfy { isTokenByte(bytes[$0]) }
 }
 
 private func isTokenByte(_ byte: UInt8) -> Bool {

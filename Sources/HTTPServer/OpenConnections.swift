@@ -57,32 +57,36 @@ final class OpenConnections: Sendable {
 /// The library holds it as the socket's context, from the connection's start to its close.
 final class OpenConnection: Sendable {
   private let descriptor: Int32
-  private let configuration: ListenerConfiguration
+  private let head: Duration
+  private let patience: Duration
+  private let idle: Duration
   /// Nil after hanging up.
   private let due: Mutex<ContinuousClock.Instant?>
 
   /// A newcomer, whose first head is due, after a handshake if there is one.
   init(_ descriptor: Int32, _ configuration: ListenerConfiguration) {
     self.descriptor = descriptor
-    self.configuration = configuration
-    due = Mutex(.now.advanced(by: .seconds(configuration.headSeconds)))
+    head = .seconds(configuration.headSeconds)
+    patience = configuration.patience
+    idle = .seconds(configuration.idleSeconds)
+    due = Mutex(.now.advanced(by: head))
   }
 
   /// A head is complete: the rest of the request is due.
   func requestBegan() {
-    move(to: .now.advanced(by: configuration.patience))
+    move(to: .now.advanced(by: patience))
   }
 
   /// The request is complete: its answer is due, which the responder's deadline bounds, and then the idle time
   /// for the client to take it.
   func requestArrived() {
-    move(to: .now.advanced(by: configuration.patience + .seconds(configuration.idleSeconds)))
+    move(to: .now.advanced(by: patience + idle))
   }
 
   /// An answer is sent: the next head may begin within the idle time, which the library keeps, and then has
   /// as long as any. The library does not tell when a head begins.
   func requestEnded() {
-    move(to: .now.advanced(by: .seconds(configuration.idleSeconds + configuration.headSeconds)))
+    move(to: .now.advanced(by: idle + head))
   }
 
   /// How much longer unread bytes keep a connection.

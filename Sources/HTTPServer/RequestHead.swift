@@ -31,7 +31,7 @@ extension RequestHead {
   static func read(
     method: [UInt8], target: [UInt8], isHTTP10: Bool, headers: Headers
   ) -> Result<RequestHead, HeadFault> {
-    guard isToken(method), isTarget(target, of: method) else { return .failure(.malformed) }
+    guard isToken(method.span), isTarget(target, of: method) else { return .failure(.malformed) }
     guard headers.fields.count <= fieldLimit else { return .failure(.tooManyFields) }
     guard headers.fields.allSatisfy(\.isWellFormed) else { return .failure(.malformed) }
     let hosts = headers.count(of: "Host")

@@ -18,7 +18,7 @@ struct LineFormat {
     bytes += #"","level":""#.utf8
     bytes += Self.name(of: entry.level).utf8
     bytes += #"","event":"#.utf8
-    append(text: entry.event.description)
+    append(word: entry.event)
     for field in entry.fields {
       switch field {
       case .text(let name, let value):
@@ -46,8 +46,15 @@ struct LineFormat {
 
   private mutating func append(name: StaticString) {
     bytes.append(UInt8(ascii: ","))
-    append(text: name.description)
+    append(word: name)
     bytes.append(UInt8(ascii: ":"))
+  }
+
+  /// A word of the program's own, which needs no escape.
+  private mutating func append(word: StaticString) {
+    bytes.append(UInt8(ascii: "\""))
+    word.withUTF8Buffer { unsafe bytes.append(contentsOf: $0) }
+    bytes.append(UInt8(ascii: "\""))
   }
 
   private mutating func appendTime(_ moment: UnixTime) {
@@ -68,7 +75,7 @@ struct LineFormat {
     bytes.append(UInt8(ascii: "\""))
     defer { bytes.append(UInt8(ascii: "\"")) }
     // Almost every text needs no escape, and its bytes can be taken over as they are.
-    guard !text.utf8.allSatisfy({ (0x20...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }) else {
+    guard !isPlain(text.utf8.span) else {
       bytes += text.utf8
       return
     }
@@ -91,6 +98,14 @@ struct LineFormat {
     for shift in stride(from: 12, through: 0, by: -4) {
       bytes.append(digits[Int(scalar.value >> UInt32(shift) & 15)])
     }
+  }
+}
+
+/// Whether a text may stand in a JSON string as it is.
+private func isPlain(_ text: Span<UInt8>) -> Bool {
+  text.indices.allSatisfy { index in
+    let byte = text[index]
+    return byte >= 0x20 && byte <= 0x7E && byte != 0x22 && byte != 0x5C
   }
 }
 

@@ -37,7 +37,7 @@ package final class Log: Sendable {
   package init(threshold: Level, capacity: Int, clock: WallClock, sink: LogSink) throws(ThreadError) {
     let lost = LostLines()
     writer = try BatchWorker(
-      name: "log", capacity: capacity, batchLimit: 256, tickMilliseconds: nil,
+      name: "log", capacity: capacity, batchLimit: 1024, tickMilliseconds: nil, gatherMilliseconds: 5,
       work: LineWriter(clock: clock, sink: sink, lost: lost))
     self.clock = clock
     self.lost = lost

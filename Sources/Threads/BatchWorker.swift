@@ -1,3 +1,4 @@
+internal import Glibc
 internal import Synchronization
 
 /// Work that is done in batches on a thread of its own.
@@ -18,8 +19,9 @@ package protocol BatchWork: ~Copyable, SendableMetatype {
 
 /// One thread, one bounded inbox, and the work that empties it in batches.
 ///
-/// It takes everything that waits and never waits for more: alone, an item is done at once; under load, what
-/// arrives while a batch is being done is the next batch. That is the loop of a group commit.
+/// As a rule it takes everything that waits and never waits for more: alone, an item is done at once; under load,
+/// what arrives while a batch is being done is the next batch. That is the loop of a group commit. A worker whose
+/// items nobody waits for may gather for a moment instead, which spares its thread and the submitters a wake-up each.
 package final class BatchWorker<Work: BatchWork & ~Copyable>: Sendable {
   private let inbox: Monitor<Inbox<Work.Item>>
   private let thread: DedicatedThread
@@ -31,16 +33,20 @@ package final class BatchWorker<Work: BatchWork & ~Copyable>: Sendable {
   ///   - capacity: The most items that may wait; those of the batch being done don't count.
   ///   - batchLimit: The most items of one batch.
   ///   - tickMilliseconds: After this long without an item the work gets an empty batch; nil for never.
+  ///   - gatherMilliseconds: How long the first item of a batch waits for others.
   ///   - work: Given away to the thread.
   package init(
-    name: String, capacity: Int, batchLimit: Int, tickMilliseconds: Int64?, work: consuming sending Work
+    name: String, capacity: Int, batchLimit: Int, tickMilliseconds: Int64?, gatherMilliseconds: Int64 = 0,
+    work: consuming sending Work
   ) throws(ThreadError) {
     precondition(capacity > 0 && batchLimit > 0, "a worker that can take nothing")
     let inbox = Monitor(Inbox<Work.Item>(capacity: capacity))
     let handover = Handover(work)
     thread = try DedicatedThread(name: name) {
       guard var work = handover.take() else { return }
-      runBatches(of: &work, from: inbox, limit: batchLimit, tickMilliseconds: tickMilliseconds)
+      let rhythm = Rhythm(
+        limit: batchLimit, tickMilliseconds: tickMilliseconds, gatherMilliseconds: gatherMilliseconds)
+      runBatches(of: &work, from: inbox, rhythm)
     }
     self.inbox = inbox
   }
@@ -87,6 +93,12 @@ private struct Inbox<Item: Sendable>: Sendable {
     return true
   }
 
+  /// Whether more may come to the items that wait; nil while none waits.
+  var isGathering: Bool? {
+    guard isOpen else { return false }
+    return items.isEmpty ? nil : true
+  }
+
   /// The next batch; nil while there is none and more may come.
   mutating func takeBatch(limit: Int) -> Batch<Item>? {
     guard !items.isEmpty else { return isOpen ? nil : .last }
@@ -121,12 +133,25 @@ private final class Handover<Value: ~Copyable>: Sendable {
   }
 }
 
+/// How large batches are, and when they are taken.
+private struct Rhythm: Sendable {
+  let limit: Int
+  let tickMilliseconds: Int64?
+  let gatherMilliseconds: Int64
+}
+
 /// The loop of a worker's thread.
 private func runBatches<Work: BatchWork & ~Copyable>(
-  of work: inout Work, from inbox: Monitor<Inbox<Work.Item>>, limit: Int, tickMilliseconds: Int64?
+  of work: inout Work, from inbox: Monitor<Inbox<Work.Item>>, _ rhythm: Rhythm
 ) {
   while true {
-    switch inbox.wait(atMost: tickMilliseconds, for: { $0.takeBatch(limit: limit) }) {
+    if rhythm.gatherMilliseconds > 0,
+      inbox.wait(atMost: rhythm.tickMilliseconds, for: { $0.isGathering }) == true
+    {
+      // Not a wait on the inbox: every further item would end it.
+      pause(milliseconds: rhythm.gatherMilliseconds)
+    }
+    switch inbox.wait(atMost: rhythm.tickMilliseconds, for: { $0.takeBatch(limit: rhythm.limit) }) {
     case .none:
       work.perform([])
     case .some(.last):
@@ -136,4 +161,9 @@ private func runBatches<Work: BatchWork & ~Copyable>(
       work.perform(items)
     }
   }
+}
+
+private func pause(milliseconds: Int64) {
+  var time = timespec(tv_sec: Int(milliseconds / 1000), tv_nsec: Int(milliseconds % 1000) * 1_000_000)
+  unsafe nanosleep(&time, nil)
 }

@@ -96,6 +96,22 @@ struct BatchWorkerTests {
     #expect(journal.batches.first == [])
   }
 
+  @Test func `a worker that gathers takes what comes meanwhile into one batch`() async throws {
+    let journal = Journal()
+    let worker = try journal.worker(capacity: 100, gatherMilliseconds: 1000)
+    for number in 0..<10 { #expect(worker.submit(number)) }
+    await worker.stop()
+    #expect(journal.batches == [Array(0..<10)])
+  }
+
+  @Test func `a worker that gathers still ticks`() async throws {
+    let journal = Journal()
+    let worker = try journal.worker(capacity: 100, tickMilliseconds: 1, gatherMilliseconds: 1)
+    while journal.batches.count < 3 { await Task.yield() }
+    await worker.stop()
+    #expect(journal.items == [])
+  }
+
   @Test func `a thousand workers come and go`() async throws {
     let journal = Journal()
     for number in 0..<1000 {
@@ -121,10 +137,12 @@ final class Journal: Sendable {
   var finishes: Int { entries.update { $0.finishes } }
 
   func worker(
-    capacity: Int, batchLimit: Int = .max, tickMilliseconds: Int64? = nil, gate: Gate? = nil
+    capacity: Int, batchLimit: Int = .max, tickMilliseconds: Int64? = nil,
+    gatherMilliseconds: Int64 = 0, gate: Gate? = nil
   ) throws -> BatchWorker<JournalWork> {
     try BatchWorker(
       name: "journal", capacity: capacity, batchLimit: batchLimit, tickMilliseconds: tickMilliseconds,
+      gatherMilliseconds: gatherMilliseconds,
       work: JournalWork(journal: self, gate: gate, confined: Confined()))
   }
 

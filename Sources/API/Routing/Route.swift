@@ -47,7 +47,7 @@ package enum Face: Sendable {
 }
 
 /// One line of the route table.
-package struct Route: Sendable {
+package final class Route: Sendable {
   /// `*` for every method that has no route of its own.
   package let method: String
   /// A path, or a ``PathTemplate``; without Google's host.

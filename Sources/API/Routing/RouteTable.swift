@@ -20,7 +20,7 @@ struct RouteTable: Sendable {
   /// header, which a proxy may have written.
   func match(_ request: Request) -> PathMatch? {
     if let (host, path) = GoogleHost.prefix(of: request.path) { return behindPrefix[host]?.match(path) }
-    let host = request.headers.first("Host").flatMap { Authority($0) }.flatMap { GoogleHost($0) }
+    let host = request.headers.first("Host").flatMap { GoogleHost(hostField: $0) }
     let index = host.flatMap { underHost[$0] } ?? bare
     return index.match(request.path)
   }
