@@ -62,7 +62,9 @@ row() {
   echo "| $1 | $(number "$(of "$2" .rate)" 0) | $(number "$(of "$2" .server.microsecondsPerRequest)" 1) | $floor | $ratio | $3 |"
 }
 
-"$programs/bramley-bench" ceiling --json >"$folder/ceiling.json"
+ceiling=(ceiling --json)
+if $quick; then ceiling+=(--quick); fi
+"$programs/bramley-bench" "${ceiling[@]}" >"$folder/ceiling.json"
 bench signin signin
 bench refresh refresh
 bench verify verify
