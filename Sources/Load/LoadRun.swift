@@ -120,18 +120,17 @@ private func share(of whole: Int, _ part: Int, _ parts: Int) -> Int {
 /// on.
 ///
 /// - Parameter isDone: Waits for the threads, at most so many milliseconds, and tells whether all have ended.
-/// - Returns: The server's CPU nanoseconds per answer.
 private func watch(
   _ gauge: LoopGauge, recording: Int, until end: Int, server: Int32?, isSilent: Bool, isDone: (Int64) -> Bool
-) -> Double? {
-  var before: (cpu: Int, answered: Int)?
+) -> ServerCost? {
+  var before: (cpu: CPUTimes?, answered: Int)?
   var shown = (at: steadyNanoseconds(), answered: 0)
   // Until recording begins the moment matters; afterwards a look now and then is enough, and takes nothing from the
   // server.
   while !isDone(before == nil ? Int64(min(max((recording - steadyNanoseconds()) / 1_000_000, 1), 20)) : 250) {
     let now = steadyNanoseconds()
     if before == nil, now >= recording {
-      before = (server.flatMap(processNanoseconds) ?? 0, gauge.answered.load(ordering: .relaxed))
+      before = (server.flatMap { CPUTimes(server: $0) }, gauge.answered.load(ordering: .relaxed))
     }
     if !isSilent, now - shown.at >= 250_000_000 {
       let answered = gauge.answered.load(ordering: .relaxed)
@@ -143,13 +142,26 @@ private func watch(
     }
   }
   if !isSilent { showProgress("") }
-  guard let server, let before, let after = processNanoseconds(of: server) else { return nil }
+  guard let server, let before, let first = before.cpu, let last = CPUTimes(server: server) else {
+    return nil
+  }
   let answered = gauge.answered.load(ordering: .relaxed) - before.answered
-  return answered > 0 ? Double(after - before.cpu) / Double(answered) : nil
+  guard answered > 0 else { return nil }
+  return ServerCost(
+    nanosecondsPerAnswer: Double(last.server - first.server) / Double(answered),
+    others: last.others(since: first))
+}
+
+/// What a run cost the server.
+private struct ServerCost {
+  let nanosecondsPerAnswer: Double
+  /// The share of the machine that went to neither the server nor this program.
+  let others: Double
 }
 
 private func gather(
-  _ results: [LoopResult], _ plan: LoadPlan, name: String, endpoint: Endpoint, recording: Int, cost: Double?,
+  _ results: [LoopResult], _ plan: LoadPlan, name: String, endpoint: Endpoint, recording: Int,
+  cost: ServerCost?,
   wasStopped: Bool
 ) -> LoadOutcome {
   let lastAnswer = results.map(\.lastAnswer).max() ?? 0
@@ -186,11 +198,17 @@ private func gather(
   report.client.busiest = results.map { Double($0.busyNanoseconds) / Double($0.wallNanoseconds) }.max() ?? 0
   if let cost {
     var use = ServerUse()
-    use.microsecondsPerRequest = cost / 1000
+    use.microsecondsPerRequest = cost.nanosecondsPerAnswer / 1000
     report.server = use
   }
   let isServerGone = results.contains { $0.isServerGone }
   report.warnings = warnings(report, isDry: results.contains { $0.isDry }, isServerGone, wasStopped)
+  // Whoever shares a core also empties its caches: the same work then takes more of its time.
+  if let cost, cost.others > 0.15 {
+    report.warnings.append(
+      "others took \(decimal(cost.others * 100, 0))% of this machine meanwhile: CPU times are too high, and so are "
+        + "response times")
+  }
   let unopened = results.reduce(0) { $0 + $1.unopened }
   if unopened > 0, !isServerGone { report.warnings.append("\(unopened) connections could not be opened") }
   return LoadOutcome(

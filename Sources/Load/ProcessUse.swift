@@ -8,6 +8,41 @@ package func processNanoseconds(of process: Int32) -> Int? {
   return time > 0 ? time : nil
 }
 
+/// CPU times of one moment, in nanoseconds: of a server, of this program, and of the whole machine.
+struct CPUTimes {
+  let server: Int
+  private let own: Int
+  private let machine: Int
+  private let at: Int
+
+  /// Nil when there is no such process.
+  init?(server process: Int32) {
+    guard let server = processNanoseconds(of: process), let own = processNanoseconds(of: getpid()),
+      let machine = machineNanoseconds()
+    else { return nil }
+    self.server = server
+    self.own = own
+    self.machine = machine
+    at = steadyNanoseconds()
+  }
+
+  /// The share of all cores that went to neither of the two.
+  func others(since earlier: CPUTimes) -> Double {
+    let others = (machine - earlier.machine) - (server - earlier.server) - (own - earlier.own)
+    return Double(max(0, others)) / Double(max(1, at - earlier.at) * availableCores())
+  }
+}
+
+/// What all cores together have worked, and what their host took from them, since the start (proc(5), `/proc/stat`).
+private func machineNanoseconds() -> Int? {
+  guard let line = readFile("/proc/stat", atMost: 1 << 20)?.split(separator: 10).first else { return nil }
+  let fields = line.split(separator: 32).dropFirst().map { Int(String(decoding: $0, as: UTF8.self)) ?? 0 }
+  guard fields.count >= 8 else { return nil }
+  // user, nice, system, (idle, iowait,) irq, softirq, steal; what guests took is in the first two.
+  let busy = fields[0] + fields[1] + fields[2] + fields[5] + fields[6] + fields[7]
+  return busy * (1_000_000_000 / max(1, sysconf(Int32(_SC_CLK_TCK))))
+}
+
 /// Memory of a process in bytes, from `/proc/PID/status` (proc(5)).
 package struct ProcessMemory: Sendable, Equatable {
   /// At this moment.
