@@ -68,13 +68,19 @@ extension Session {
 }
 
 extension SigningKeyBook {
-  /// The signing keys without their private parts, and how many sessions hang on each master key.
-  package func json(liveSessions: [MasterKeyID: Int], leeway: Int64) -> [UInt8] {
+  /// The signing keys without their private parts, and what else hangs on each master key.
+  package func json(
+    liveSessions: [MasterKeyID: Int], auditEnds: [MasterKeyID: Int], leeway: Int64
+  ) -> [UInt8] {
     var out = JSONWriter(reserving: 512 * (keys.count + 1))
     out.member("signingKeys", jsonArray: keys.map { $0.json(leeway: leeway) })
-    out.object("liveSessionsByMasterKey") { out in
-      for (id, count) in liveSessions.sorted(by: { $0.key.description < $1.key.description }) {
-        out.member(id.description, Int64(count))
+    for (name, counts) in [
+      ("liveSessionsByMasterKey", liveSessions), ("auditEndsByMasterKey", auditEnds),
+    ] {
+      out.object(name) { out in
+        for (id, count) in counts.sorted(by: { $0.key.description < $1.key.description }) {
+          out.member(id.description, Int64(count))
+        }
       }
     }
     return out.finish()

@@ -60,9 +60,10 @@ extension FailureReason {
   init(_ error: StorageError) {
     self =
       switch error {
-      case .unavailable: .storageUnavailable
+      // What is damaged cannot be read: an outage, and for an operator to mend. INTERNAL is a bug of this program.
+      case .unavailable, .corrupt: .storageUnavailable
       case .overloaded: .overloaded
-      case .corrupt: .internal
+      case .defect: .internal
       }
   }
 }

@@ -73,8 +73,9 @@ private func examineContents(of storage: SQLiteStorage, _ settings: Settings) as
   do {
     if try await isUnused(storage) { return examineKeys(nil, settings) }
     let contents = Contents(
-      book: try await storage.signingKeys(), liveSessions: try await storage.sessionCounts())
-    return examineKeys(contents, settings)
+      book: try await storage.signingKeys(), liveSessions: try await storage.sessionCounts(),
+      audit: try await storage.auditChain())
+    return try await examineKeys(contents, settings) + examineAudit(in: storage, settings)
   } catch {
     return [Finding(subject: "database", verdict: .failed, detail: "cannot be read: \(error.sentence)")]
   }
@@ -84,6 +85,29 @@ private func examineContents(of storage: SQLiteStorage, _ settings: Settings) as
 private struct Contents {
   let book: SigningKeyBook
   let liveSessions: [MasterKeyID: Int]
+  let audit: AuditChainState
+}
+
+/// Whether the audit's chain can be gone on with. Of a ring that cannot be made, the keys tell.
+private func examineAudit(
+  in storage: SQLiteStorage, _ settings: Settings
+) async throws(StorageError) -> [Finding] {
+  guard
+    let ring = try? masterKeyRing(
+      set: settings.masterKeys, databasePath: settings.databasePath, mayCreate: false, entropy: .system)
+  else { return [] }
+  guard let fault = try await AuditChain(storage: storage, ring: ring).fault() else {
+    return [
+      Finding(
+        subject: "audit", verdict: .ok,
+        detail: "its ends are as they were signed; `bramley audit verify` looks at every line")
+    ]
+  }
+  return [
+    Finding(
+      subject: "audit", verdict: .failed,
+      detail: "position \(fault.position): \(fault.kind.sentence); see `bramley audit verify`")
+  ]
 }
 
 /// Whether the keys that are set open what is in the database.
@@ -113,7 +137,7 @@ private func examineKeys(_ contents: Contents?, _ settings: Settings) -> [Findin
     ]
   }
   findings.append(examine(contents.book, with: ring))
-  let needs = MasterKeyNeeds(of: contents.book, liveSessions: contents.liveSessions)
+  let needs = MasterKeyNeeds(of: contents.book, liveSessions: contents.liveSessions, audit: contents.audit)
   for (id, count) in needs.lostSessions(with: ring) {
     findings.append(
       Finding(

@@ -61,6 +61,24 @@ extension StorageError {
     case .unavailable: "it is locked, full or cannot be reached"
     case .overloaded: "too much waits for it already"
     case .corrupt: "what is in it is damaged, or not by this program"
+    case .defect: "this program asked for what its schema does not allow, which is a bug"
+    }
+  }
+}
+
+extension AuditFault.Kind {
+  package var sentence: String {
+    switch self {
+    case .lineChanged: "this line does not have its digest: it was changed, or others were put in its place"
+    case .lineMissing: "no line is here, though one was"
+    case .lineRepeated: "a second line is here"
+    case .lineMisplaced: "a line is here, where none can be"
+    case .headMissing: "from here on lines are chained or forgotten, and the chain has no head"
+    case .headOutdated: "from here on lines are chained or forgotten, and the head is an older one"
+    case .headForged: "the head has a code that no master key of the settings made for it"
+    case .anchorForged: "the anchor has a code that no master key of the settings made for it"
+    case .keyMissing: "an end of the chain has a code by a master key that is not in the settings"
+    case .witnessDiffers: "the chain had another digest here when the head was told"
     }
   }
 }

@@ -36,25 +36,51 @@ struct Historian: Sendable {
 
   /// Chains until it is cancelled, every two seconds.
   func chain() async {
-    var round = 0
+    var (round, forgets, known) = (0, false, AuditFault?.none)
     repeat {
-      await chainAudit(forgets: round.isMultiple(of: Self.roundsPerForgetting))
+      // While another node has the work, at the next round.
+      if round.isMultiple(of: Self.roundsPerForgetting) { forgets = true }
+      if await chainAudit(forgets: forgets, known: &known) { forgets = false }
       round += 1
     } while (try? await Task.sleep(for: .seconds(2))) != nil
   }
 
-  private func chainAudit(forgets: Bool) async {
+  /// - Parameter known: What was wrong with the audit at the last look, so that it is told once.
+  /// - Returns: Whether it was done.
+  private func chainAudit(forgets: Bool, known: inout AuditFault?) async -> Bool {
     let now = clock.now()
     let lease = Lease(name: "audit", holder: holder, until: now + Self.leaseSeconds)
     do throws(StorageError) {
       // Nothing is written, and no lease taken, while there is nothing to do.
-      guard try await auditChain.hasUnsealed() || forgets else { return }
-      guard try await storage.take(lease, at: now) else { return }
-      while try await auditChain.seal() { if Task.isCancelled { return } }
-      guard forgets else { return }
-      while try await auditChain.forget(before: now - retention) { if Task.isCancelled { return } }
+      guard try await auditChain.hasUnsealed() || forgets else { return false }
+      let fault = try await auditChain.fault()
+      if let fault, fault != known {
+        log.error(
+          "audit_broken", [.text("fault", fault.kind.rawValue), .number("position", fault.position)])
+      }
+      known = fault
+      guard fault == nil, try await storage.take(lease, at: now) else { return false }
+      try await chainAudit(forgets: forgets, at: now)
+      return true
     } catch {
       log.warning("audit_not_chained", [.text("cause", "\(error)")])
+      return false
     }
+  }
+
+  private func chainAudit(forgets: Bool, at now: UnixTime) async throws(StorageError) {
+    try await auditChain.reseal()
+    var head: AuditWitness?
+    // Out of reach of who can write the database.
+    defer {
+      if let head {
+        log.info(
+          "audit_chained",
+          [.number("position", head.position), .text("digest", hexText(head.digest))])
+      }
+    }
+    while try await auditChain.seal(witness: { head = $0 }) { if Task.isCancelled { return } }
+    guard forgets else { return }
+    while try await auditChain.forget(before: now - retention) { if Task.isCancelled { return } }
   }
 }

@@ -11,10 +11,13 @@ struct MasterKeyNeeds: Sendable, Equatable {
   private let signingKeys: [MasterKeyID: Int]
   /// How many live sessions have a token that it made.
   private let sessions: [MasterKeyID: Int]
+  /// How many ends of the audit's chain have a code by it.
+  private let auditEnds: [MasterKeyID: Int]
 
-  init(of book: SigningKeyBook, liveSessions: [MasterKeyID: Int]) {
+  init(of book: SigningKeyBook, liveSessions: [MasterKeyID: Int], audit: AuditChainState) {
     signingKeys = book.keys.reduce(into: [:]) { $0[$1.masterKey, default: 0] += 1 }
     sessions = liveSessions
+    auditEnds = audit.endsByMasterKey
   }
 
   /// The sessions that are lost with a list of keys, by the key that it lacks.
@@ -26,8 +29,8 @@ struct MasterKeyNeeds: Sendable, Equatable {
   /// What an operator has to know before a key leaves the list, for each but the first.
   func findings(with ring: MasterKeyRing) -> [Finding] {
     ring.ids.dropFirst().map { id in
-      let (keys, sessions) = (signingKeys[id] ?? 0, sessions[id] ?? 0)
-      guard keys > 0 || sessions > 0 else {
+      let (keys, sessions, ends) = (signingKeys[id] ?? 0, sessions[id] ?? 0, auditEnds[id] ?? 0)
+      guard keys > 0 || sessions > 0 || ends > 0 else {
         return Finding(
           subject: "master key", verdict: .ok, detail: "nothing that is in the database needs \(id)")
       }
@@ -35,7 +38,8 @@ struct MasterKeyNeeds: Sendable, Equatable {
         subject: "master key", verdict: .warning,
         detail: "\(id) must not be dropped yet: it seals \(keys) signing keys"
           + (keys > 0 ? " (`bramley keys rewrap` changes that)" : "")
-          + " and \(sessions) live sessions need it")
+          + " and \(sessions) live sessions need it"
+          + (ends > 0 ? "; the audit is signed with it, which a running service changes by itself" : ""))
     }
   }
 }
@@ -45,7 +49,9 @@ struct MasterKeyNeeds: Sendable, Equatable {
 func warnOfLostSessions(_ settings: Settings, _ ring: MasterKeyRing, to log: Log) async {
   guard let storage = try? inspectDatabase(settings) else { return }
   if let counts = try? await storage.sessionCounts() {
-    let needs = MasterKeyNeeds(of: SigningKeyBook(version: 0, keys: []), liveSessions: counts)
+    let needs = MasterKeyNeeds(
+      of: SigningKeyBook(version: 0, keys: []), liveSessions: counts,
+      audit: AuditChainState(anchor: nil, head: nil))
     for (key, count) in needs.lostSessions(with: ring) {
       log.warning("master_key_missing", [.text("key", key.description), .number("sessions", Int64(count))])
     }

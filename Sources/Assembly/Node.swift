@@ -66,8 +66,8 @@ package final class Node: Sendable {
       isDevMode: settings.isDevMode, entropy: entropy, clock: clock, log: log, metrics: metrics.registry,
       readiness: {
         Readiness(
-          database: await probe.isReady(), signingKey: issuer.keys.canSign, appleKeys: directory.isReady,
-          isShuttingDown: isStopping.isSet)
+          database: await probe.isReady() && !watch.isBlind, signingKey: issuer.keys.canSign,
+          appleKeys: directory.isReady, isShuttingDown: isStopping.isSet)
       })
     let reloading = Reloading(settings, log: log, entropy: entropy)
     let counts = APIMetrics(metrics.registry)

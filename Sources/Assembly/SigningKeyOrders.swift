@@ -61,19 +61,26 @@ package func revokeSigningKey(
   return isKnown ? book.activeKey : nil
 }
 
-/// Puts every signing key under the seal of the first master key.
+/// Puts every signing key under the seal of the first master key, and signs the ends of the audit with it.
 ///
-/// - Returns: How many were under another.
+/// - Returns: How many signing keys were under another.
 package func rewrapSigningKeys(
   _ settings: Settings, in storage: any Storage
 ) async throws(StartFault) -> Int {
   let order = try await SigningKeyOrder(settings, storage)
+  let count: Int
   do {
-    return try await rewrapSigningKeys(
+    count = try await rewrapSigningKeys(
       in: storage, ring: order.ring, rules: order.rules, now: order.now, entropy: .system)
   } catch {
     throw .signingKeys(error)
   }
+  do {
+    try await AuditChain(storage: storage, ring: order.ring).reseal()
+  } catch {
+    throw .storage(error)
+  }
+  return count
 }
 
 /// What every order needs.

@@ -12,14 +12,9 @@ struct Sweeper: Sendable {
   let tokenLifetime: Int64
   let log: Log
 
-  /// A clock that was a day fast must not cost a session or open a way for a used token.
-  private static let margin: Int64 = 86_400
-
   func sweep() async {
-    let now = clock.now()
     let rules = SweepRules(
-      credentialsBefore: now - (leeway + Self.margin), sessionsBefore: now - (limits.idle + Self.margin),
-      revocationsBefore: now - (tokenLifetime + leeway + 60), limit: 500)
+      at: clock.now(), limits: limits, tokenLifetime: tokenLifetime, leeway: leeway, limit: 500)
     do {
       while try await storage.sweep(rules) {
         guard !Task.isCancelled else { return }

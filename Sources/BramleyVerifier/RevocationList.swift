@@ -38,6 +38,7 @@ struct RevocationList: Sendable {
       let forgottenAt = entry.expiresAt + leeway
       switch entry.subject {
       case .session(let id): sessions[id] = max(sessions[id] ?? forgottenAt, forgottenAt)
+      case .restoredAccount(let id): accounts[id] = nil
       case .account(let id, let issuedUpTo):
         var known = accounts[id] ?? AccountEntry(issuedUpTo: issuedUpTo, forgottenAt: forgottenAt)
         known.issuedUpTo = max(known.issuedUpTo, issuedUpTo)
@@ -61,6 +62,8 @@ struct RevocationPage: Sendable {
     enum Subject: Sendable {
       case session(SessionID)
       case account(AccountID, issuedUpTo: UnixTime)
+      /// What was said of the account before does not hold any more.
+      case restoredAccount(AccountID)
     }
 
     let subject: Subject
@@ -95,7 +98,9 @@ extension RevocationPage.Entry {
     } else if let account = object.text("sub").flatMap(AccountID.init),
       case .integer(let issuedUpTo) = object["iat"]
     {
-      subject = .account(account, issuedUpTo: UnixTime(issuedUpTo))
+      subject =
+        issuedUpTo == 0
+        ? .restoredAccount(account) : .account(account, issuedUpTo: UnixTime(issuedUpTo))
     } else {
       return nil
     }

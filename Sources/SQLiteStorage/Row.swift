@@ -44,6 +44,14 @@ internal import Storage
     return text
   }
 
+  /// A text for a person's eyes; one that is no UTF-8 as its bytes in hexadecimal.
+  mutating func shownText() throws(StorageError) -> String? {
+    guard let column = try column(of: SQLITE_TEXT) else { return nil }
+    guard let start = unsafe sqlite3_column_text(raw, column) else { throw .unavailable }
+    let bytes = unsafe UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(raw, column)))
+    return unsafe String(validating: bytes, as: UTF8.self) ?? hexText(bytes)
+  }
+
   mutating func bytes() throws(StorageError) -> [UInt8] { try required(optionalBytes()) }
 
   mutating func optionalBytes() throws(StorageError) -> [UInt8]? {

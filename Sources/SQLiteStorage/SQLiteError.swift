@@ -35,13 +35,13 @@ struct SQLiteError: Error, Equatable {
 
   /// What it means to who asked for a transaction.
   ///
-  /// A constraint cannot break in a sound database: the decisions read before they write, and in the same
-  /// write transaction. A statement that this version's schema does not take means a schema that is not ours.
+  /// The decisions read before they write, and in the same write transaction: a constraint that breaks, or a call that
+  /// SQLite refuses, is a fault of this program. A statement that the schema does not take means a schema that is not
+  /// ours, since all of them were prepared when the database was opened.
   var storageError: StorageError {
     switch primaryCode {
-    case SQLITE_CONSTRAINT, SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_MISMATCH, SQLITE_ERROR, SQLITE_MISUSE,
-      SQLITE_RANGE:
-      .corrupt
+    case SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_MISUSE, SQLITE_RANGE: .defect
+    case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_ERROR: .corrupt
     default:
       .unavailable
     }

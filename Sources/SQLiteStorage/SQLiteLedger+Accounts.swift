@@ -87,11 +87,11 @@ extension SQLiteLedger {
       slots.add(account.id.text)
       slots.addChanging(account)
     }
-    guard touched == 1 else { throw .corrupt }
+    guard touched == 1 else { throw .defect }
   }
 
   package mutating func delete(_ account: AccountID) throws(StorageError) {
-    guard try statements.deleteAccount.run({ $0.add(account.text) }) == 1 else { throw .corrupt }
+    guard try statements.deleteAccount.run({ $0.add(account.text) }) == 1 else { throw .defect }
   }
 
   package mutating func insert(
@@ -101,11 +101,11 @@ extension SQLiteLedger {
       slots.add(account.text)
       slots.add(identity)
     }
-    guard touched == 1 else { throw .corrupt }
+    guard touched == 1 else { throw .defect }
   }
 
   package mutating func update(_ identity: LinkedIdentity) throws(StorageError) {
-    guard try statements.updateIdentity.run({ $0.add(identity) }) == 1 else { throw .corrupt }
+    guard try statements.updateIdentity.run({ $0.add(identity) }) == 1 else { throw .defect }
   }
 
   package mutating func delete(_ identity: ProviderIdentity) throws(StorageError) {
@@ -113,7 +113,7 @@ extension SQLiteLedger {
       slots.add(identity.provider)
       slots.add(identity.subject.text)
     }
-    guard touched == 1 else { throw .corrupt }
+    guard touched == 1 else { throw .defect }
   }
 }
 

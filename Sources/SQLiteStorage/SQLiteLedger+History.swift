@@ -69,11 +69,11 @@ extension SQLiteLedger {
   }
 
   package mutating func auditChain() throws(StorageError) -> AuditChainState {
-    AuditChainState(anchor: try auditSeal("anchor"), head: try auditSeal("head"))
+    AuditChainState(anchor: try auditSeal(.anchor), head: try auditSeal(.head))
   }
 
   package mutating func seal(_ digests: [[UInt8]], head: AuditSeal) throws(StorageError) {
-    let after = try auditSeal("head")?.position ?? 0
+    let after = try auditSeal(.head)?.position ?? 0
     let lines = try audit(AuditQuery(after: after, account: nil, limit: digests.count))
     guard lines.count == digests.count, lines.last?.entry.position == head.position else { throw .corrupt }
     for (line, digest) in zip(lines, digests) {
@@ -82,17 +82,17 @@ extension SQLiteLedger {
         slots.add(digest)
       }
     }
-    try write(head, as: "head")
+    try write(head, as: .head)
   }
 
   package mutating func truncateAudit(to anchor: AuditSeal) throws(StorageError) {
     try statements.deleteAuditUpTo.run { slots in slots.add(anchor.position) }
-    try write(anchor, as: "anchor")
+    try write(anchor, as: .anchor)
   }
 
-  private func auditSeal(_ name: String) throws(StorageError) -> AuditSeal? {
+  private func auditSeal(_ end: AuditEnd) throws(StorageError) -> AuditSeal? {
     try statements.auditSeal.first { slots in
-      slots.add(name)
+      slots.add(end.rawValue)
     } _: { (row: inout Row) throws(StorageError) in
       AuditSeal(
         position: try row.number(), digest: try row.bytes(), code: try row.bytes(),
@@ -100,9 +100,9 @@ extension SQLiteLedger {
     }
   }
 
-  private func write(_ seal: AuditSeal, as name: String) throws(StorageError) {
+  package mutating func write(_ seal: AuditSeal, as end: AuditEnd) throws(StorageError) {
     try statements.writeAuditSeal.run { slots in
-      slots.add(name)
+      slots.add(end.rawValue)
       slots.add(seal.position)
       slots.add(seal.digest)
       slots.add(seal.code)
@@ -131,11 +131,14 @@ extension SQLiteLedger {
 }
 
 extension Row {
+  /// A line as it stands, whatever was made of it: what nobody of ours would have written is for the chain's digests to
+  /// tell, and must not hide the lines around it.
   fileprivate mutating func chainedEntry() throws(StorageError) -> ChainedEntry {
     let entry = AuditEntry(
-      position: try number(), at: try time(), action: try required(AuditAction(rawValue: text())),
-      actor: try text(), account: try optionalIdentifier(), session: try optionalSessionID(),
-      address: try bytes(), requestID: try optionalText(), detail: try optionalText())
+      position: try number(), at: try time(), action: AuditAction(rawValue: try shownText() ?? ""),
+      actor: try shownText() ?? "", account: try shownText().map { AccountID(unchecked: $0) },
+      session: try optionalBytes().flatMap { SessionID($0) }, address: try optionalBytes() ?? [],
+      requestID: try shownText(), detail: try shownText())
     return ChainedEntry(entry: entry, digest: try optionalBytes())
   }
 }

@@ -43,7 +43,7 @@ extension SQLiteLedger {
         slots.addProgress(of: session)
       }
     }
-    guard touched == 1 else { throw .corrupt }
+    guard touched == 1 else { throw .defect }
   }
 
   package mutating func sessions(of account: AccountID) throws(StorageError) -> [Session] {

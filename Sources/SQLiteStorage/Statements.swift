@@ -150,8 +150,9 @@ enum SessionSQL {
 
   static let insertSession: StaticString = """
     INSERT INTO sessions (id, account, provider, created_at, device_name, device_model, device_os, app_version,
-      custom_claims, counter, master_key, rotated_at, late_rotations, is_late, ended_as, ended_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+      custom_claims, counter, master_key, rotated_at, late_rotations, is_late, ended_as, ended_at, ordinal)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,
+      (SELECT coalesce(max(ordinal), 0) + 1 FROM sessions WHERE account = ?2 AND ended_at IS NULL))
     """
 
   // A refresh: no column of it is in an index, so this touches one page.
@@ -169,7 +170,7 @@ enum SessionSQL {
   static let sessionsOfAccount: StaticString = """
     SELECT id, account, provider, created_at, device_name, device_model, device_os, app_version, custom_claims,
       counter, master_key, rotated_at, late_rotations, is_late, ended_as, ended_at
-    FROM sessions WHERE account = ?1 AND ended_at IS NULL ORDER BY created_at DESC, id DESC
+    FROM sessions WHERE account = ?1 AND ended_at IS NULL ORDER BY ordinal DESC, created_at DESC, id DESC
     """
 
   static let sessionCounts: StaticString = """

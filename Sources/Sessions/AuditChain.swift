@@ -7,17 +7,22 @@ internal import Wire
 package enum AuditVerdict: Sendable, Equatable {
   /// Every line stands as it was written.
   case intact(sealed: Int, unsealed: Int)
-  /// This line, or one that stood before it, was changed, added or taken away.
-  case broken(at: Int64)
-  /// An end of the chain has a code that no key of ours made.
-  case forged
+  /// What is wrong, in the order of the positions and at least once; after a hundred no more is told.
+  case broken([AuditFault])
   /// The master key of an end of the chain is not in the list.
   case keyMissing(MasterKeyID)
 }
 
 /// Chains the lines of the audit: each has a digest over itself and the digest before it, and the ends have codes by a
-/// key that is not in the database. Who can write the database can add lines at the end that is not chained yet, or
-/// take all of the chain away, but not change, add or take away lines inside it without being noticed.
+/// key that is not in the database. Who can write the database can add lines at the end that is not chained yet, or put
+/// back an older state of the whole, but not change, add or take away lines inside it without being noticed.
+///
+/// It is only ever chained on from a head that can be accounted for: its code is right, the line at its place carries
+/// its digest, no line behind it carries one, and the next line is at the next place. Where that does not hold, somebody
+/// took an end, or lines, away; then nothing is chained and nothing forgotten any more, so that what is left stays as it
+/// was found, while new lines are still written, until an operator has it begin anew. To go on by itself from there would
+/// make the loss look like a beginning. What was taken away altogether, ends, lines and the count of places, leaves
+/// nothing in the database to notice it by: for that, each head is told to the log as a witness.
 package struct AuditChain: Sendable {
   private let storage: any Storage
   private let ring: MasterKeyRing
@@ -30,27 +35,44 @@ package struct AuditChain: Sendable {
   /// Whether there is a line that is not chained yet.
   package func hasUnsealed() async throws(StorageError) -> Bool {
     let chain = try await storage.auditChain()
-    let after = (chain.head ?? chain.anchor)?.position ?? 0
-    return try await !storage.audit(AuditQuery(after: after, account: nil, limit: 1)).isEmpty
+    return try await !lines(after: chain.head?.position ?? 0, limit: 1).isEmpty
   }
 
-  /// Chains what is not chained yet, a bounded number of lines.
+  /// Why it cannot be chained on; nil when it can. A look at the ends, not a walk.
+  package func fault() async throws(StorageError) -> AuditFault? {
+    while true {
+      let chain = try await storage.auditChain()
+      guard let fault = try await fault(of: chain) else { return nil }
+      // What another node chained or forgot between the looks is no fault.
+      if try await storage.auditChain() == chain { return fault }
+    }
+  }
+
+  /// Chains what is not chained yet, a bounded number of lines; nothing where the ends are at fault.
   ///
+  /// - Parameter witness: Is told of the new head.
   /// - Returns: Whether more is left.
-  package func seal(limit: Int = 500) async throws(StorageError) -> Bool {
+  package func seal(
+    limit: Int = 500, witness: (AuditWitness) -> Void = { _ in }
+  ) async throws(StorageError) -> Bool {
     let chain = try await storage.auditChain()
-    let last = chain.head ?? chain.anchor
-    let lines = try await storage.audit(AuditQuery(after: last?.position ?? 0, account: nil, limit: limit))
-    guard let end = lines.last else { return false }
-    var digest = last?.digest ?? firstDigest
+    guard try await fault(of: chain) == nil else { return false }
+    let lines = try await lines(after: chain.head?.position ?? 0, limit: limit)
+    var (position, digest) = (chain.head?.position ?? 0, chain.head?.digest ?? firstDigest)
     var digests: [[UInt8]] = []
     for line in lines {
+      guard line.entry.position == position + 1, line.digest == nil else { break }
+      position += 1
       digest = line.entry.digest(behind: digest)
       digests.append(digest)
     }
-    let head = seal(at: end.entry.position, digest)
-    return try await storage.sealAudit(expecting: chain.head, digests: digests, head: head)
-      && lines.count == limit
+    guard !digests.isEmpty else { return false }
+    let head = ring.current.seal(.head, at: position, digest)
+    guard try await storage.sealAudit(expecting: chain.head, digests: digests, head: head) else {
+      return false
+    }
+    witness(AuditWitness(position: head.position, digest: head.digest))
+    return digests.count == limit
   }
 
   /// Forgets lines from before a time, a bounded number, and leaves an anchor that says what they were.
@@ -58,70 +80,149 @@ package struct AuditChain: Sendable {
   /// - Returns: Whether more is left.
   package func forget(before time: UnixTime, limit: Int = 500) async throws(StorageError) -> Bool {
     let chain = try await storage.auditChain()
-    let after = chain.anchor?.position ?? 0
-    let lines = try await storage.audit(AuditQuery(after: after, account: nil, limit: limit))
-    let old = lines.prefix { $0.entry.at < time && $0.digest != nil }
+    guard try await fault(of: chain) == nil, let head = chain.head else { return false }
+    let lines = try await lines(after: chain.anchor?.position ?? 0, limit: limit)
+    let old = lines.prefix { $0.entry.at < time && $0.entry.position <= head.position }
     guard let last = old.last, let digest = last.digest else { return false }
-    let anchor = seal(at: last.entry.position, digest)
+    let anchor = ring.current.seal(.anchor, at: last.entry.position, digest)
     return try await storage.truncateAudit(expecting: chain.anchor, to: anchor) && old.count == limit
   }
 
-  /// Walks along the whole chain.
-  package func verify() async throws(StorageError) -> AuditVerdict {
+  /// Gives the ends codes by the present master key where they have another's, so that the other can be dropped.
+  package func reseal() async throws(StorageError) {
+    let chain = try await storage.auditChain()
+    guard chain.ends.contains(where: { $0.seal.masterKey != ring.current.id }),
+      try await fault(of: chain) == nil
+    else { return }
+    func renewed(_ seal: AuditSeal?, as end: AuditEnd) -> AuditSeal? {
+      seal.map { ring.current.seal(end, at: $0.position, $0.digest) }
+    }
+    // False: another node moved an end meanwhile, and signed it.
+    _ = try await storage.resealAudit(
+      expecting: chain,
+      with: AuditChainState(
+        anchor: renewed(chain.anchor, as: .anchor), head: renewed(chain.head, as: .head)))
+  }
+
+  /// Throws away what cannot be accounted for, and begins a new chain whose first line says so.
+  ///
+  /// - Returns: What was found; only of what is broken there is anything to throw away.
+  package func restart(by origin: Origin, at now: UnixTime) async throws(StorageError) -> AuditVerdict {
     while true {
       let chain = try await storage.auditChain()
-      let verdict = try await verify(chain)
-      // Lines that were forgotten during the walk are not missing: from the new anchor once more.
-      guard case .broken = verdict, try await storage.auditChain().anchor != chain.anchor else {
-        return verdict
+      let verdict = try await verify()
+      guard case .broken = verdict else { return verdict }
+      let entry = AuditEntry(
+        at: now, action: .auditRestarted, actor: origin.actor.text, account: nil, session: nil,
+        address: origin.address, requestID: origin.requestID, detail: nil)
+      let key = ring.current
+      let isDone = try await storage.restartAudit(
+        expecting: chain, behind: try await lastPosition(), with: entry
+      ) { position in
+        AuditChainState(
+          anchor: key.seal(.anchor, at: position, firstDigest),
+          head: key.seal(.head, at: position, firstDigest))
       }
+      if isDone { return verdict }
     }
   }
 
-  private func verify(_ chain: AuditChainState) async throws(StorageError) -> AuditVerdict {
-    for seal in [chain.anchor, chain.head].compactMap({ $0 }) {
-      guard let key = ring[seal.masterKey] else { return .keyMissing(seal.masterKey) }
-      guard key.audit.isCode(seal.code, for: signedBytes(seal.position, seal.digest)) else { return .forged }
-    }
-    var (digest, position) = (chain.anchor?.digest ?? firstDigest, chain.anchor?.position ?? 0)
-    var (sealed, unsealed) = (0, 0)
-    let head = chain.head ?? chain.anchor
+  private func lastPosition() async throws(StorageError) -> Int64 {
+    var last: Int64 = 0
+    while let line = try await lines(after: last, limit: 1000).last { last = line.entry.position }
+    return last
+  }
+
+  /// Walks along the whole chain.
+  ///
+  /// - Parameter witnesses: Heads of before, from where nobody who writes the database could change them.
+  package func verify(against witnesses: [AuditWitness] = []) async throws(StorageError) -> AuditVerdict {
     while true {
-      let lines = try await storage.audit(AuditQuery(after: position, account: nil, limit: 1000))
-      guard !lines.isEmpty else { break }
-      for line in lines {
-        position = line.entry.position
-        guard position <= head?.position ?? 0 else {
-          unsealed += 1
-          continue
+      let chain = try await storage.auditChain()
+      if let fault = faultOfCodes(chain) {
+        if fault.kind == .keyMissing,
+          let seal = chain.ends.first(where: { ring[$0.seal.masterKey] == nil })?.seal
+        {
+          return .keyMissing(seal.masterKey)
         }
-        digest = line.entry.digest(behind: digest)
-        guard line.digest == digest else { return .broken(at: position) }
-        sealed += 1
+        return .broken([fault])
       }
+      var walk = AuditWalk(along: chain, witnesses: witnesses)
+      try await take(&walk)
+      let later = try await storage.auditChain()
+      let verdict = walk.verdict(headNow: later.head?.position)
+      // Lines that were forgotten during the walk are not missing: from the new anchor once more.
+      guard case .broken = verdict, later.anchor != chain.anchor else { return verdict }
     }
-    if let head, head.position > chain.anchor?.position ?? 0, sealed == 0 || digest != head.digest {
-      return .broken(at: head.position)
-    }
-    return .intact(sealed: sealed, unsealed: unsealed)
   }
 
-  private func seal(at position: Int64, _ digest: [UInt8]) -> AuditSeal {
-    AuditSeal(
-      position: position, digest: digest, code: ring.current.audit.code(for: signedBytes(position, digest)),
-      masterKey: ring.current.id)
+  /// Has a walk take every line that there is, also below the first place and several at one.
+  private func take(_ walk: inout AuditWalk) async throws(StorageError) {
+    let limit = 1000
+    var (after, seen) = (Int64.min, Int64?.none)
+    while true {
+      let page = try await lines(after: after, limit: limit)
+      // Each page begins with the last line of the one before: another at its place would be overlooked.
+      let isOverlap = seen != nil && page.first?.entry.position == seen
+      for line in page.dropFirst(isOverlap ? 1 : 0) { walk.take(line) }
+      guard page.count == limit, let last = page.last?.entry.position else { return }
+      (after, seen) = last == seen ? (last, nil) : (last - 1, last)
+    }
+  }
+
+  private func lines(after position: Int64, limit: Int) async throws(StorageError) -> [ChainedEntry] {
+    try await storage.audit(AuditQuery(after: position, account: nil, limit: limit))
+  }
+
+  /// What the ends show of themselves.
+  private func faultOfCodes(_ chain: AuditChainState) -> AuditFault? {
+    for (end, seal) in chain.ends {
+      guard let key = ring[seal.masterKey] else { return AuditFault(.keyMissing, at: seal.position) }
+      guard key.audit.isCode(seal.code, for: signedBytes(end, seal.position, seal.digest)) else {
+        return AuditFault(end == .head ? .headForged : .anchorForged, at: seal.position)
+      }
+    }
+    guard let anchor = chain.anchor else { return nil }
+    guard let head = chain.head else { return AuditFault(.headMissing, at: anchor.position) }
+    return head.position < anchor.position ? AuditFault(.headOutdated, at: anchor.position) : nil
+  }
+
+  /// What the ends and the lines at them show.
+  private func fault(of chain: AuditChainState) async throws(StorageError) -> AuditFault? {
+    if let fault = faultOfCodes(chain) { return fault }
+    if let head = chain.head, chain.anchor?.position != head.position {
+      let line = try await lines(after: head.position - 1, limit: 1).first
+      guard line?.entry.position == head.position else { return AuditFault(.lineMissing, at: head.position) }
+      guard line?.digest == head.digest else { return AuditFault(.lineChanged, at: head.position) }
+    } else if let head = chain.head, chain.anchor?.digest != head.digest {
+      return AuditFault(.lineChanged, at: head.position)
+    }
+    let end = chain.head?.position ?? 0
+    guard let next = try await lines(after: end, limit: 1).first else { return nil }
+    guard next.digest == nil else {
+      return AuditFault(chain.head == nil ? .headMissing : .headOutdated, at: next.entry.position)
+    }
+    return next.entry.position == end + 1 ? nil : AuditFault(.lineMissing, at: end + 1)
   }
 }
 
-private let firstDigest = [UInt8](repeating: 0, count: 32)
+extension MasterKey {
+  fileprivate func seal(_ end: AuditEnd, at position: Int64, _ digest: [UInt8]) -> AuditSeal {
+    AuditSeal(
+      position: position, digest: digest, code: audit.code(for: signedBytes(end, position, digest)),
+      masterKey: id)
+  }
+}
 
-private func signedBytes(_ position: Int64, _ digest: [UInt8]) -> [UInt8] {
-  (0..<8).map { UInt8(truncatingIfNeeded: position >> (56 - 8 * $0)) } + digest
+/// What an end's code is over: which end, so that one cannot stand in for the other, where, and the digest there.
+private func signedBytes(_ end: AuditEnd, _ position: Int64, _ digest: [UInt8]) -> [UInt8] {
+  Array("bramley audit \(end.rawValue) v1".utf8) + [0]
+    + (0..<8).map { UInt8(truncatingIfNeeded: position >> (56 - 8 * $0)) } + digest
 }
 
 extension AuditEntry {
   /// SHA-256 over the digest before and the line as JSON, its members in a fixed order.
-  fileprivate func digest(behind previous: [UInt8]) -> [UInt8] { sha256(previous + json) }
+  func digest(behind previous: [UInt8]) -> [UInt8] { sha256(previous + json) }
 
   /// The line as JSON; what there is nothing of is left out.
   package var json: [UInt8] {
@@ -139,9 +240,11 @@ extension AuditEntry {
   }
 }
 
-/// An IPv4 address in decimals, or the first half of an IPv6 address as a network.
+/// An IPv4 address in decimals, or the first half of an IPv6 address as a network. Of another length is nothing that we
+/// wrote; no two are told alike, since the digest is over this text.
 private func addressText(_ bytes: [UInt8]) -> String {
   if bytes.count == 4 { return bytes.map(String.init).joined(separator: ".") }
+  guard bytes.count == 8 else { return hexText(bytes) }
   let groups = stride(from: 0, to: bytes.count - 1, by: 2).map { index in
     String(UInt16(bytes[index]) << 8 | UInt16(bytes[index + 1]), radix: 16)
   }

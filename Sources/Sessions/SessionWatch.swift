@@ -15,8 +15,11 @@ package final class SessionWatch: Sendable {
     var seenAt: SteadyTime?
     /// When the last look at the signing keys that succeeded began; nil where nobody follows them.
     var keysSeenAt: SteadyTime?
+    /// Whether the last look failed, and not because too much waited for it.
+    var isBlind = false
     var isClosed = false
-    var waiting: [Int: AsyncStream<Never>.Continuation] = [:]
+    /// Those who wait, each for something behind a place.
+    var waiting: [Int: (position: Int64, end: AsyncStream<Never>.Continuation)] = [:]
     var nextWaiting = 0
   }
 
@@ -41,6 +44,9 @@ package final class SessionWatch: Sendable {
     }
   }
 
+  /// Whether the last look failed: then nothing can be said of any session for long.
+  package var isBlind: Bool { progress.withLock { $0.isBlind } }
+
   /// The moment, for ``tookKeys(asOf:)``.
   package var now: SteadyTime { clock.now() }
 
@@ -52,6 +58,16 @@ package final class SessionWatch: Sendable {
 
   /// Takes in what was written since the last look.
   package func follow() async throws(StorageError) {
+    do {
+      try await takeNews()
+      progress.withLock { $0.isBlind = false }
+    } catch {
+      progress.withLock { $0.isBlind = error != .overloaded }
+      throw error
+    }
+  }
+
+  private func takeNews() async throws(StorageError) {
     while true {
       let begun = clock.now()
       let position = progress.withLock { $0.position }
@@ -97,7 +113,7 @@ package final class SessionWatch: Sendable {
     let number: Int? = progress.withLock { progress in
       guard !progress.isClosed, progress.position ?? 0 <= position else { return nil }
       progress.nextWaiting += 1
-      progress.waiting[progress.nextWaiting] = end
+      progress.waiting[progress.nextWaiting] = (position, end)
       return progress.nextWaiting
     }
     guard let number else { return }
@@ -110,27 +126,31 @@ package final class SessionWatch: Sendable {
     progress.withLock { _ = $0.waiting.removeValue(forKey: number) }
   }
 
+  /// How many wait.
+  package var waitingCount: Int { progress.withLock { $0.waiting.count } }
+
   /// Lets everybody go who waits.
   package func close() {
     let waiting = progress.withLock { progress in
       progress.isClosed = true
       return Array(progress.waiting.values)
     }
-    for end in waiting { end.finish() }
+    for (_, end) in waiting { end.finish() }
   }
 
   private func take(_ page: RevocationPage, from position: Int64?, _ begun: SteadyTime) {
     // Under the lock: who reads a state now either sees the new place, or is followed by what is dropped here.
-    let waiting: [AsyncStream<Never>.Continuation] = progress.withLock { progress in
+    let ends: [AsyncStream<Never>.Continuation] = progress.withLock { progress in
       let last = page.revocations.last?.position ?? page.last
       if last < progress.position ?? 0, page.last >= progress.position ?? 0 { return [] }
-      let isNews = last != progress.position
+      // Of a database that was put back, no place that was given out before means anything.
+      let isAnother = last < progress.position ?? 0
       progress.position = last
       progress.seenAt = max(progress.seenAt ?? begun, begun)
       forget(page.revocations)
-      return isNews ? Array(progress.waiting.values) : []
+      return progress.waiting.values.filter { isAnother || $0.position < last }.map(\.end)
     }
-    for end in waiting { end.finish() }
+    for end in ends { end.finish() }
   }
 
   private func forget(_ revocations: [Revocation]) {

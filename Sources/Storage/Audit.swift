@@ -1,24 +1,40 @@
 package import Domain
 
 /// What was done, in one word.
-package enum AuditAction: String, Sendable, CaseIterable {
-  case accountCreated = "account_created"
-  case accountImported = "account_imported"
-  case accountChanged = "account_changed"
-  case accountDisabled = "account_disabled"
-  case accountEnabled = "account_enabled"
-  case accountDeleted = "account_deleted"
-  case signedIn = "signed_in"
-  case identityLinked = "identity_linked"
-  case signedOut = "signed_out"
-  case sessionsEnded = "sessions_ended"
-  case sessionLimit = "session_limit"
-  case refreshTokenReused = "refresh_token_reused"
-  case lateRepeat = "late_repeat"
-  case counterAhead = "counter_ahead"
-  case keyRotated = "key_rotated"
-  case keyRevoked = "key_revoked"
-  case keysRewrapped = "keys_rewrapped"
+///
+/// No closed list: a newer node beside this one, during an upgrade or before a step back, writes words that this one
+/// does not know, and they are chained and shown as they stand.
+package struct AuditAction: RawRepresentable, Hashable, Sendable, CaseIterable {
+  package let rawValue: String
+
+  package init(rawValue: String) { self.rawValue = rawValue }
+
+  package static let accountCreated = AuditAction(rawValue: "account_created")
+  package static let accountImported = AuditAction(rawValue: "account_imported")
+  package static let accountChanged = AuditAction(rawValue: "account_changed")
+  package static let accountDisabled = AuditAction(rawValue: "account_disabled")
+  package static let accountEnabled = AuditAction(rawValue: "account_enabled")
+  package static let accountDeleted = AuditAction(rawValue: "account_deleted")
+  package static let signedIn = AuditAction(rawValue: "signed_in")
+  package static let identityLinked = AuditAction(rawValue: "identity_linked")
+  package static let signedOut = AuditAction(rawValue: "signed_out")
+  package static let sessionsEnded = AuditAction(rawValue: "sessions_ended")
+  package static let sessionLimit = AuditAction(rawValue: "session_limit")
+  package static let refreshTokenReused = AuditAction(rawValue: "refresh_token_reused")
+  package static let lateRepeat = AuditAction(rawValue: "late_repeat")
+  package static let counterAhead = AuditAction(rawValue: "counter_ahead")
+  package static let keyRotated = AuditAction(rawValue: "key_rotated")
+  package static let keyRevoked = AuditAction(rawValue: "key_revoked")
+  package static let keysRewrapped = AuditAction(rawValue: "keys_rewrapped")
+  package static let auditRestarted = AuditAction(rawValue: "audit_restarted")
+
+  /// The words that this version writes.
+  package static let allCases: [AuditAction] = [
+    accountCreated, accountImported, accountChanged, accountDisabled, accountEnabled, accountDeleted,
+    signedIn,
+    identityLinked, signedOut, sessionsEnded, sessionLimit, refreshTokenReused, lateRepeat, counterAhead,
+    keyRotated, keyRevoked, keysRewrapped, auditRestarted,
+  ]
 }
 
 /// One line of the audit: who did what to which account, from where. No secret, no address of mail and no name.
@@ -65,12 +81,20 @@ extension Ledger {
   }
 }
 
+/// Which end of the audit's chain.
+package enum AuditEnd: String, Sendable {
+  /// Behind what was forgotten.
+  case anchor
+  /// Before what is not sealed yet.
+  case head
+}
+
 /// A place in the chain of the audit: up to where it is sealed, and with what.
 package struct AuditSeal: Sendable, Equatable {
   package let position: Int64
   /// The chain's digest there, 32 bytes.
   package let digest: [UInt8]
-  /// A code over both, by a key that is not in the database.
+  /// A code over both and over which end it is, by a key that is not in the database.
   package let code: [UInt8]
   /// The master key that the code was made with.
   package let masterKey: MasterKeyID
@@ -83,7 +107,7 @@ package struct AuditSeal: Sendable, Equatable {
   }
 }
 
-/// The two ends of the chain: behind what was forgotten, and before what is not sealed yet. Nil before the first.
+/// The two ends of the chain: the anchor nil until something was forgotten, the head until something was sealed.
 package struct AuditChainState: Sendable, Equatable {
   package let anchor: AuditSeal?
   package let head: AuditSeal?
@@ -91,6 +115,16 @@ package struct AuditChainState: Sendable, Equatable {
   package init(anchor: AuditSeal?, head: AuditSeal?) {
     self.anchor = anchor
     self.head = head
+  }
+
+  /// The ends that there are, in the order of their positions.
+  package var ends: [(end: AuditEnd, seal: AuditSeal)] {
+    [(AuditEnd.anchor, anchor), (AuditEnd.head, head)].compactMap { end, seal in seal.map { (end, $0) } }
+  }
+
+  /// How many ends have a code by each master key.
+  package var endsByMasterKey: [MasterKeyID: Int] {
+    ends.reduce(into: [:]) { $0[$1.seal.masterKey, default: 0] += 1 }
   }
 }
 
@@ -105,8 +139,9 @@ package struct ChainedEntry: Sendable, Equatable {
   }
 }
 
-/// Which lines of the audit are asked for.
+/// Which lines of the audit are asked for, in the order of their positions.
 package struct AuditQuery: Sendable, Equatable {
+  /// Lines behind this position. None of ours has one below 1; who asks from further down sees those of others.
   package let after: Int64
   package let account: AccountID?
   package let limit: Int

@@ -46,6 +46,8 @@ package protocol Ledger {
   mutating func seal(_ digests: [[UInt8]], head: AuditSeal) throws(StorageError)
   /// Forgets the lines up to a seal, which becomes the anchor of what is left.
   mutating func truncateAudit(to anchor: AuditSeal) throws(StorageError)
+  /// Writes one end of the chain and nothing else.
+  mutating func write(_ seal: AuditSeal, as end: AuditEnd) throws(StorageError)
 
   mutating func lease(_ name: String) throws(StorageError) -> Lease?
   mutating func write(_ lease: Lease) throws(StorageError)
@@ -183,6 +185,34 @@ extension LedgerStorage {
     try await transact { (book) throws(StorageError) in
       guard try book.auditChain().anchor == anchor else { return false }
       try book.truncateAudit(to: next)
+      return true
+    }
+  }
+
+  package func resealAudit(
+    expecting chain: AuditChainState, with next: AuditChainState
+  ) async throws(StorageError) -> Bool {
+    try await transact { (book) throws(StorageError) in
+      guard try book.auditChain() == chain else { return false }
+      for (end, seal) in next.ends { try book.write(seal, as: end) }
+      return true
+    }
+  }
+
+  package func restartAudit(
+    expecting chain: AuditChainState, behind last: Int64, with entry: AuditEntry,
+    ends: @escaping @Sendable (Int64) -> AuditChainState
+  ) async throws(StorageError) -> Bool {
+    try await transact { (book) throws(StorageError) in
+      guard try book.auditChain() == chain else { return false }
+      try book.append(entry)
+      // Places may have been given out, and their lines be gone: it begins where a line is.
+      guard let first = try book.audit(AuditQuery(after: last, account: nil, limit: 1)).first else {
+        throw .defect
+      }
+      let ends = ends(first.entry.position - 1)
+      if let anchor = ends.anchor { try book.truncateAudit(to: anchor) }
+      if let head = ends.head { try book.write(head, as: .head) }
       return true
     }
   }

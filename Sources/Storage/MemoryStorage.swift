@@ -39,6 +39,9 @@ package struct MemoryLedger: Ledger {
   private var order: [AccountID] = []
   private var holders: [ProviderIdentity: AccountID] = [:]
   private var allSessions: [SessionID: Session] = [:]
+  /// The order in which the sessions were opened.
+  private var openings: [SessionID: Int] = [:]
+  private var lastOpening = 0
   private var keys = SigningKeyBook(version: 0, keys: [])
   private var revoked: [Revocation] = []
   private var lastRevocation: Int64 = 0
@@ -52,7 +55,7 @@ package struct MemoryLedger: Ledger {
   }
 
   package mutating func insert(_ credential: SpentCredential) throws(StorageError) {
-    guard spent.updateValue(credential, forKey: credential.key) == nil else { throw .corrupt }
+    guard spent.updateValue(credential, forKey: credential.key) == nil else { throw .defect }
   }
 
   package mutating func account(_ id: AccountID) throws(StorageError) -> Account? { accounts[id] }
@@ -70,20 +73,20 @@ package struct MemoryLedger: Ledger {
   }
 
   package mutating func insert(_ account: Account) throws(StorageError) {
-    guard accounts[account.id] == nil else { throw .corrupt }
+    guard accounts[account.id] == nil else { throw .defect }
     accounts[account.id] = account
     accounts[account.id]?.identities = []
     order.append(account.id)
   }
 
   package mutating func update(_ account: Account) throws(StorageError) {
-    guard let known = accounts[account.id] else { throw .corrupt }
+    guard let known = accounts[account.id] else { throw .defect }
     accounts[account.id] = account
     accounts[account.id]?.identities = known.identities
   }
 
   package mutating func delete(_ account: AccountID) throws(StorageError) {
-    guard let gone = accounts.removeValue(forKey: account) else { throw .corrupt }
+    guard let gone = accounts.removeValue(forKey: account) else { throw .defect }
     order.removeAll { $0 == account }
     for identity in gone.identities { holders[identity.identity] = nil }
   }
@@ -91,7 +94,7 @@ package struct MemoryLedger: Ledger {
   package mutating func insert(_ identity: LinkedIdentity, of account: AccountID) throws(StorageError) {
     guard holders[identity.identity] == nil, let known = accounts[account],
       known.identity(at: identity.provider) == nil
-    else { throw .corrupt }
+    else { throw .defect }
     holders[identity.identity] = account
     accounts[account]?.identities.append(identity)
     accounts[account]?.identities.sort { isText($0.provider, before: $1.provider) }
@@ -100,12 +103,12 @@ package struct MemoryLedger: Ledger {
   package mutating func update(_ identity: LinkedIdentity) throws(StorageError) {
     guard let account = holders[identity.identity],
       let place = accounts[account]?.identities.firstIndex(where: { $0.identity == identity.identity })
-    else { throw .corrupt }
+    else { throw .defect }
     accounts[account]?.identities[place] = identity
   }
 
   package mutating func delete(_ identity: ProviderIdentity) throws(StorageError) {
-    guard let account = holders.removeValue(forKey: identity) else { throw .corrupt }
+    guard let account = holders.removeValue(forKey: identity) else { throw .defect }
     accounts[account]?.identities.removeAll { $0.identity == identity }
   }
 
@@ -137,16 +140,18 @@ package struct MemoryLedger: Ledger {
   package mutating func session(_ id: SessionID) throws(StorageError) -> Session? { allSessions[id] }
 
   package mutating func insert(_ session: Session) throws(StorageError) {
-    guard allSessions.updateValue(session, forKey: session.id) == nil else { throw .corrupt }
+    guard allSessions.updateValue(session, forKey: session.id) == nil else { throw .defect }
+    lastOpening += 1
+    openings[session.id] = lastOpening
   }
 
   package mutating func update(_ session: Session) throws(StorageError) {
-    guard allSessions.updateValue(session, forKey: session.id) != nil else { throw .corrupt }
+    guard allSessions.updateValue(session, forKey: session.id) != nil else { throw .defect }
   }
 
   package mutating func sessions(of account: AccountID) throws(StorageError) -> [Session] {
     allSessions.values.filter { $0.account == account && $0.end == nil }
-      .sorted { ($0.createdAt, $0.id.description) > ($1.createdAt, $1.id.description) }
+      .sorted { openings[$0.id] ?? 0 > openings[$1.id] ?? 0 }
   }
 
   package mutating func sessionCounts() throws(StorageError) -> [MasterKeyID: Int] {
@@ -164,7 +169,10 @@ package struct MemoryLedger: Ledger {
     for credential in credentials { spent[credential.key] = nil }
     let sessions = allSessions.values.filter { ($0.endedAt ?? $0.rotatedAt) < rules.sessionsBefore }
       .prefix(rules.limit)
-    for session in sessions { allSessions[session.id] = nil }
+    for session in sessions {
+      allSessions[session.id] = nil
+      openings[session.id] = nil
+    }
     for account in Set(sessions.map(\.account)) where accounts[account]?.isAnonymous ?? false {
       if try self.sessions(of: account).isEmpty { try delete(account) }
     }
@@ -226,6 +234,13 @@ extension MemoryLedger {
   package mutating func truncateAudit(to anchor: AuditSeal) throws(StorageError) {
     lines.removeAll { $0.entry.position <= anchor.position }
     chain = AuditChainState(anchor: anchor, head: chain.head)
+  }
+
+  package mutating func write(_ seal: AuditSeal, as end: AuditEnd) throws(StorageError) {
+    switch end {
+    case .anchor: chain = AuditChainState(anchor: seal, head: chain.head)
+    case .head: chain = AuditChainState(anchor: chain.anchor, head: seal)
+    }
   }
 
   package mutating func lease(_ name: String) throws(StorageError) -> Lease? { leases[name] }

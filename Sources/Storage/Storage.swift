@@ -12,8 +12,11 @@ package enum StorageError: Error, Equatable, Sendable {
   case unavailable
   /// More waits than the engine takes; nothing was changed.
   case overloaded
-  /// What was read is not what this version writes.
+  /// What was read is not what this version writes, or the file is damaged: as good as no answer, and for who asked
+  /// an outage like any other.
   case corrupt
+  /// What was to be written breaks a rule of the schema: a fault of this program.
+  case defect
 }
 
 /// Everything the service asks of its memory. A value that is returned is on disk already.
@@ -67,6 +70,19 @@ package protocol Storage: Sendable {
   ) async throws(StorageError) -> Bool
   /// Forgets what lies before a seal; false when the anchor is another one by now.
   func truncateAudit(expecting anchor: AuditSeal?, to next: AuditSeal) async throws(StorageError) -> Bool
+  /// Gives the ends other codes; false when they are other ones by now.
+  func resealAudit(
+    expecting chain: AuditChainState, with next: AuditChainState
+  ) async throws(StorageError) -> Bool
+  /// Throws lines away and writes a first one behind them; false when the ends are other ones by now.
+  ///
+  /// - Parameters:
+  ///   - last: The place of the last line that goes.
+  ///   - ends: The ends of the new chain, for the place before its first line.
+  func restartAudit(
+    expecting chain: AuditChainState, behind last: Int64, with entry: AuditEntry,
+    ends: @escaping @Sendable (Int64) -> AuditChainState
+  ) async throws(StorageError) -> Bool
   /// Takes a piece of work, or keeps it; false while another node has it.
   func take(_ lease: Lease, at now: UnixTime) async throws(StorageError) -> Bool
 
@@ -131,5 +147,20 @@ package struct SweepRules: Sendable {
     self.sessionsBefore = sessionsBefore
     self.revocationsBefore = revocationsBefore
     self.limit = limit
+  }
+
+  /// What can decide nothing any more.
+  ///
+  /// - Parameters:
+  ///   - tokenLifetime: The longest that a session token lives, seconds.
+  ///   - leeway: Seconds by which the clocks of nodes and of verifiers differ.
+  package init(at now: UnixTime, limits: SessionLimits, tokenLifetime: Int64, leeway: Int64, limit: Int) {
+    // A clock that was a day fast must not cost a session or open a way for a used token.
+    let margin: Int64 = 86_400
+    // Of the node that issued the last token, of the verifier that takes it, and of the node that forgets.
+    let differences = 3 * max(leeway, 60)
+    self.init(
+      credentialsBefore: now - (leeway + margin), sessionsBefore: now - (limits.idle + margin),
+      revocationsBefore: now - (tokenLifetime + differences), limit: limit)
   }
 }

@@ -14,7 +14,7 @@ private enum Alphabet {
   static let standard = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
   static let urlValues = values(of: url)
   static let standardValues = values(of: standard)
-  /// Marks a byte that stands for nothing; valid values are below 64.
+  /// Marks a byte that stands for nothing; valid values are below 64, so any bit above tells it from them.
   static let none: UInt8 = 0xFF
 
   private static func values(of alphabet: [UInt8]) -> [UInt8] {
@@ -58,39 +58,69 @@ package func base64Text(_ bytes: some Sequence<UInt8>) -> String {
 }
 
 private func decode(_ text: some Collection<UInt8>, by values: [UInt8]) throws(Base64Error) -> [UInt8] {
-  let length = text.count
-  guard length % 4 != 1 else { throw .badLength }
-  var out: [UInt8] = []
-  out.reserveCapacity(length * 3 / 4)
-  var buffer: UInt32 = 0
-  var bits: UInt32 = 0
-  for byte in text {
-    let value = values[Int(byte)]
-    guard value != Alphabet.none else { throw .badByte }
-    buffer = buffer << 6 | UInt32(value)
-    bits += 6
-    if bits >= 8 {
-      bits -= 8
-      out.append(UInt8(truncatingIfNeeded: buffer >> bits))
-      buffer &= (1 << bits) - 1
+  try withBytes(of: text) { bytes throws(Base64Error) in
+    guard bytes.count % 4 != 1 else { throw .badLength }
+    var rest: UInt32 = 0
+    // An invalid value has its high bits set, which stay in the union of all values.
+    var union: UInt8 = 0
+    let decoded = [UInt8](capacity: bytes.count / 4 * 3 + 2) { out in
+      let values = values.span
+      func value(_ index: Int) -> UInt32 {
+        let value = values[Int(bytes[index])]
+        union |= value
+        return UInt32(value)
+      }
+      let whole = bytes.count / 4 * 4
+      for index in stride(from: 0, to: whole, by: 4) {
+        let group =
+          value(index) << 18 | value(index + 1) << 12 | value(index + 2) << 6 | value(index + 3)
+        out.append(UInt8(truncatingIfNeeded: group >> 16))
+        out.append(UInt8(truncatingIfNeeded: group >> 8))
+        out.append(UInt8(truncatingIfNeeded: group))
+      }
+      switch bytes.count - whole {
+      case 2:
+        let group = value(whole) << 6 | value(whole + 1)
+        out.append(UInt8(truncatingIfNeeded: group >> 4))
+        rest = group & 0xF
+      case 3:
+        let group = value(whole) << 12 | value(whole + 1) << 6 | value(whole + 2)
+        out.append(UInt8(truncatingIfNeeded: group >> 10))
+        out.append(UInt8(truncatingIfNeeded: group >> 2))
+        rest = group & 3
+      default: break
+      }
     }
+    guard union < 64 else { throw .badByte }
+    guard rest == 0 else { throw .nonCanonical }
+    return decoded
   }
-  guard buffer == 0 else { throw .nonCanonical }
-  return out
 }
 
 private func encode(_ bytes: some Sequence<UInt8>, with alphabet: [UInt8], into out: inout [UInt8]) {
-  out.reserveCapacity(out.count + (bytes.underestimatedCount * 4 + 2) / 3)
-  var buffer: UInt32 = 0
-  var bits: UInt32 = 0
-  for byte in bytes {
-    buffer = buffer << 8 | UInt32(byte)
-    bits += 8
-    while bits >= 6 {
-      bits -= 6
-      out.append(alphabet[Int(buffer >> bits & 63)])
+  withBytes(of: bytes) { bytes in
+    out.append(addingCapacity: (bytes.count * 4 + 2) / 3) { out in
+      let alphabet = alphabet.span
+      let whole = bytes.count / 3 * 3
+      for index in stride(from: 0, to: whole, by: 3) {
+        let group = UInt32(bytes[index]) << 16 | UInt32(bytes[index + 1]) << 8 | UInt32(bytes[index + 2])
+        out.append(alphabet[Int(group >> 18)])
+        out.append(alphabet[Int(group >> 12 & 63)])
+        out.append(alphabet[Int(group >> 6 & 63)])
+        out.append(alphabet[Int(group & 63)])
+      }
+      switch bytes.count - whole {
+      case 1:
+        let group = UInt32(bytes[whole]) << 4
+        out.append(alphabet[Int(group >> 6)])
+        out.append(alphabet[Int(group & 63)])
+      case 2:
+        let group = UInt32(bytes[whole]) << 10 | UInt32(bytes[whole + 1]) << 2
+        out.append(alphabet[Int(group >> 12)])
+        out.append(alphabet[Int(group >> 6 & 63)])
+        out.append(alphabet[Int(group & 63)])
+      default: break
+      }
     }
-    buffer &= (1 << bits) - 1
   }
-  if bits > 0 { out.append(alphabet[Int(buffer << (6 - bits) & 63)]) }
 }

@@ -12,7 +12,7 @@ package struct FormBody: Sendable, Equatable {
 
   package init(parsing bytes: some Collection<UInt8>) throws(FormError) {
     var fields: [String: String] = [:]
-    for piece in bytes.split(separator: UInt8(ascii: "&")) {
+    for piece in Array(bytes).split(separator: UInt8(ascii: "&")) {
       let parts = piece.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
       let name = try decodeFormText(parts[0])
       let value = parts.count > 1 ? try decodeFormText(parts[1]) : ""
@@ -33,14 +33,14 @@ package struct FormBody: Sendable, Equatable {
 /// The text of a piece of a path, its percent escapes undone once; nil when one is broken, or what comes out is no
 /// UTF-8 or has control characters.
 package func percentDecoded(_ text: some Collection<UInt8>) -> String? {
-  try? decodeText(text, plusIsSpace: false)
+  try? decodeText(ArraySlice(text), plusIsSpace: false)
 }
 
-private func decodeFormText(_ text: some Collection<UInt8>) throws(FormError) -> String {
+private func decodeFormText(_ text: ArraySlice<UInt8>) throws(FormError) -> String {
   try decodeText(text, plusIsSpace: true)
 }
 
-private func decodeText(_ text: some Collection<UInt8>, plusIsSpace: Bool) throws(FormError) -> String {
+private func decodeText(_ text: ArraySlice<UInt8>, plusIsSpace: Bool) throws(FormError) -> String {
   var bytes: [UInt8] = []
   var iterator = text.makeIterator()
   while let byte = iterator.next() {

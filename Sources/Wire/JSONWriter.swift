@@ -91,6 +91,12 @@ package struct JSONWriter: Sendable {
 /// Appends a JSON string: what RFC 8259 §7 wants escaped, and U+2028 and U+2029, which break JavaScript.
 package func appendJSONString(_ text: String, to out: inout [UInt8]) {
   out.append(UInt8(ascii: "\""))
+  defer { out.append(UInt8(ascii: "\"")) }
+  // Almost every text may stand as it is.
+  guard needsEscape(text.utf8.span) else {
+    out.append(contentsOf: text.utf8)
+    return
+  }
   var previous: (UInt8, UInt8) = (0, 0)
   for byte in text.utf8 {
     switch byte {
@@ -112,5 +118,12 @@ package func appendJSONString(_ text: String, to out: inout [UInt8]) {
     }
     previous = (previous.1, byte)
   }
-  out.append(UInt8(ascii: "\""))
+}
+
+/// Whether there may be something to escape: 0xE2 begins U+2028, and other characters too.
+private func needsEscape(_ text: Span<UInt8>) -> Bool {
+  !text.indices.allSatisfy { index in
+    let byte = text[index]
+    return byte >= 0x20 && byte != 0x22 && byte != 0x5C && byte != 0x7F && byte != 0xE2
+  }
 }

@@ -4,14 +4,20 @@ internal import Sessions
 internal import Storage
 internal import Wire
 
-/// `bramley audit list` and `bramley audit verify`.
+/// `bramley audit list`, `bramley audit verify` and `bramley audit restart`.
 func audit(_ list: [String]) async throws(CommandFault) -> Int32 {
-  let isList = list.contains("list")
-  let arguments = try parse(list, options: isList ? ["config", "account", "after", "limit"] : ["config"])
+  var options: Set<String> = ["config"]
+  if list.contains("list") {
+    options.formUnion(["account", "after", "limit"])
+  } else if list.contains("verify") {
+    options.insert("head")
+  }
+  let arguments = try parse(list, options: options)
   switch arguments.words {
   case ["list"]: return try await listAudit(arguments)
   case ["verify"]: return try await verifyAudit(arguments)
-  default: throw .usage("audit takes `list` or `verify`")
+  case ["restart"]: return try await restartAudit(arguments)
+  default: throw .usage("audit takes `list`, `verify` or `restart`")
   }
 }
 
@@ -38,26 +44,55 @@ private func listAudit(_ arguments: Arguments) async throws(CommandFault) -> Int
 }
 
 private func verifyAudit(_ arguments: Arguments) async throws(CommandFault) -> Int32 {
-  try await withDatabase(arguments) { settings, storage throws(CommandFault) in
+  var witnesses: [AuditWitness] = []
+  if let text = arguments["head"] {
+    guard let witness = AuditWitness(text) else {
+      throw .usage("--head takes a position, a colon and the digest as the log tells it")
+    }
+    witnesses.append(witness)
+  }
+  return try await withDatabase(arguments) { [witnesses] settings, storage throws(CommandFault) in
     let verdict: AuditVerdict
     do throws(StartFault) {
-      verdict = try await verifyAudit(settings, in: storage)
+      verdict = try await verifyAudit(settings, in: storage, against: witnesses)
     } catch {
       throw CommandFault(status: error.exitStatus, message: error.sentence)
     }
-    tell(arguments, verdict.sentence) { out in verdict.write(to: &out) }
+    tell(arguments, verdict.text) { out in verdict.write(to: &out) }
     return verdict.exitStatus
   }
 }
 
+private func restartAudit(_ arguments: Arguments) async throws(CommandFault) -> Int32 {
+  try await withDatabase(arguments, open: openDatabaseForChange) { settings, storage throws(CommandFault) in
+    let found: AuditVerdict
+    do throws(StartFault) {
+      found = try await restartAudit(settings, in: storage)
+    } catch {
+      throw CommandFault(status: error.exitStatus, message: error.sentence)
+    }
+    guard case .broken = found else {
+      complain("only an audit that is broken begins anew")
+      tell(arguments, found.text) { out in found.write(to: &out) }
+      return max(found.exitStatus, ExitStatus.refused)
+    }
+    tell(arguments, "\(found.text)\nit was thrown away, and a new one begins with a line that says so") {
+      out in
+      out.member("restarted", true)
+      found.write(to: &out)
+    }
+    return ExitStatus.done
+  }
+}
+
 extension AuditVerdict {
-  fileprivate var sentence: String {
+  fileprivate var text: String {
     switch self {
     case .intact(let sealed, let unsealed):
       "the audit is intact: \(sealed) lines are chained, \(unsealed) will be within seconds"
-    case .broken(let position):
-      "the audit is broken at position \(position): that line, or one before it, was changed, added or taken away"
-    case .forged: "an end of the audit's chain has a code that no master key of the settings made"
+    case .broken(let faults):
+      (["the audit is broken:"] + faults.map { "position \($0.position): \($0.kind.sentence)" })
+        .joined(separator: "\n")
     case .keyMissing(let id):
       "an end of the audit's chain needs master key \(id), which is not in the settings"
     }
@@ -66,7 +101,7 @@ extension AuditVerdict {
   fileprivate var exitStatus: Int32 {
     switch self {
     case .intact: ExitStatus.done
-    case .broken, .forged: ExitStatus.refused
+    case .broken: ExitStatus.refused
     case .keyMissing: ExitStatus.configuration
     }
   }
@@ -77,10 +112,16 @@ extension AuditVerdict {
       out.member("verdict", "intact")
       out.member("sealed", Int64(sealed))
       out.member("unsealed", Int64(unsealed))
-    case .broken(let position):
+    case .broken(let faults):
       out.member("verdict", "broken")
-      out.member("position", position)
-    case .forged: out.member("verdict", "forged")
+      let list = faults.map { fault in
+        var out = JSONWriter()
+        out.member("position", fault.position)
+        out.member("fault", fault.kind.rawValue)
+        return out.finish()
+      }
+      if let first = faults.first { out.member("position", first.position) }
+      out.member("faults", jsonArray: list)
     case .keyMissing(let id):
       out.member("verdict", "key_missing")
       out.member("masterKey", id.description)

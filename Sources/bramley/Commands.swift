@@ -33,7 +33,8 @@ private let commands: [Command] = [
   Command(
     name: "audit",
     usage: "audit list [--account ID] [--after POSITION] [--limit N] [--config FILE] [--json]\n"
-      + "       bramley audit verify [--config FILE] [--json]",
+      + "       bramley audit verify [--head POSITION:DIGEST] [--config FILE] [--json]\n"
+      + "       bramley audit restart [--config FILE] [--json]",
     summary: "show what was done to accounts and keys, or see whether somebody changed the record of it",
     run: { arguments throws(CommandFault) in try await audit(arguments) }),
   Command(

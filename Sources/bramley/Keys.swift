@@ -101,10 +101,16 @@ private func listKeys(_ arguments: Arguments) async throws(CommandFault) -> Int3
   try await withDatabase(arguments, open: inspectDatabase) { settings, storage throws(CommandFault) in
     let book = try await fromStorage { () throws(StorageError) in try await storage.signingKeys() }
     let counts = try await fromStorage { () throws(StorageError) in try await storage.sessionCounts() }
+    let chain = try await fromStorage { () throws(StorageError) in try await storage.auditChain() }
     if arguments.has("json") {
-      printJSON(book.json(liveSessions: counts, leeway: settings.clockLeeway))
+      printJSON(
+        book.json(
+          liveSessions: counts, auditEnds: chain.endsByMasterKey, leeway: settings.clockLeeway))
     } else {
       printTable(book, counts, leeway: settings.clockLeeway)
+      for id in chain.endsByMasterKey.keys.map(\.description).sorted() {
+        print("master key \(id): signs the audit")
+      }
     }
     return ExitStatus.done
   }

@@ -49,6 +49,25 @@ struct RevocationTests {
     _ = try await verifier.verify(key.token(claims.setting("sub", #""another""#)))
   }
 
+  @Test func `an account that is back is let in again, until it is named anew`() async throws {
+    let key = try SigningKey()
+    let issuer = IssuerDouble(key)
+    issuer.addPage(account(upTo: clock.now.seconds + 60), cursor: "1")
+    issuer.addPage(account(upTo: 0), cursor: "2")
+    issuer.addPage(account(upTo: 0), account(upTo: clock.now.seconds + 70), cursor: "4")
+    issuer.addPage(account(upTo: clock.now.seconds + 80), account(upTo: 0), cursor: "6")
+    let verifier = issuer.verifier(clock, feed: feed())
+    let token = try key.token(claims)
+    for isBack in [false, true, false, true] {
+      await verifier.followOnce()
+      if isBack {
+        _ = try await verifier.verify(token)
+      } else {
+        await #expect(throws: VerificationError.revoked) { try await verifier.verify(token) }
+      }
+    }
+  }
+
   @Test func `the feed is asked from where it was read to, with the service key`() async throws {
     let issuer = IssuerDouble(try SigningKey())
     let verifier = issuer.verifier(clock, feed: feed())

@@ -67,6 +67,50 @@ struct MasterKeyChangeTests {
     }
   }
 
+  /// How many ends of the audit each master key signs.
+  private func auditEnds(_ stage: Stage) async throws -> [String: Int64] {
+    let list = try await stage.command("keys", "list", "--json", settings: master(new, old)).json
+    let ends = try #require(list.object("auditEndsByMasterKey"))
+    return Dictionary(uniqueKeysWithValues: ends.names.map { ($0, ends.integer($0) ?? 0) })
+  }
+
+  @Test func `the key that signed the audit is needed until a service has signed it with the first one`()
+    async throws
+  {
+    try await withStage { stage in
+      let first = try await stage.start(master(old))
+      _ = try await first.signIn(Mint.credential())
+      try await first.waits("the audit is not chained") { try await !auditEnds(stage).isEmpty }
+      try await first.stop()
+      let before = try await auditEnds(stage)
+      #expect(before.values.map { $0 } == [1])
+      #expect(
+        try await findings(stage, master(new, old)).contains { $0.contains("the audit is signed with it") })
+      let table = try await stage.command("keys", "list", settings: master(new, old)).output
+      #expect(table.contains("signs the audit"))
+      #expect(try await stage.command("audit", "verify", settings: master(new)).status == 78)
+      let second = try await stage.start(master(new, old))
+      try await second.waits("the old key still signs the audit") {
+        try await auditEnds(stage).keys != before.keys
+      }
+      #expect(
+        try await findings(stage, master(new, old)).allSatisfy { !$0.contains("the audit is signed with it") }
+      )
+      #expect(try await stage.command("audit", "verify", settings: master(new)).status == 0)
+    }
+  }
+
+  @Test func `rewrapping signs the audit anew too`() async throws {
+    try await withStage { stage in
+      let first = try await stage.start(master(old))
+      _ = try await first.signIn(Mint.credential())
+      try await first.waits("the audit is not chained") { try await !auditEnds(stage).isEmpty }
+      try await first.stop()
+      #expect(try await stage.command("keys", "rewrap", settings: master(new, old)).status == 0)
+      #expect(try await stage.command("audit", "verify", settings: master(new)).status == 0)
+    }
+  }
+
   @Test func `rewrapping needs every key that is in use, and changes nothing without it`() async throws {
     try await withStage { stage in
       try await stage.start(master(old)).stop()

@@ -44,7 +44,8 @@ struct UsageTests {
     ["users", "list", "--id", "a", "--email", "b@c"], ["users", "list", "--provider", "apple.com"],
     ["users", "disable", "--id", "a"], ["audit"], ["audit", "mend"], ["audit", "list", "x"],
     ["audit", "list", "--limit", "0"], ["audit", "list", "--account", "a b"],
-    ["audit", "verify", "--after", "1"],
+    ["audit", "verify", "--after", "1"], ["audit", "verify", "--head", "1:x"], ["audit", "restart", "x"],
+    ["audit", "restart", "--head", "1:x"],
   ])
   func `wrong usage ends with 64`(_ arguments: [String]) async throws {
     try await withStage { stage in

@@ -48,6 +48,33 @@ struct VerifierTests {
     }
   }
 
+  @Test func `a person who was disabled and enabled again is let in again`() async throws {
+    let settings = Administrator.settings.merging(["BRAMLEY_SERVICE_KEYS": serviceKey]) { $1 }
+    try await withService(settings) { service in
+      let visitor = Operator(service: service)
+      let verifier = try SessionVerifier(
+        issuer: service.baseURL, audience: "bramley", revocations: RevocationFeed(serviceKey: serviceKey))
+      let subject = Mint.subject()
+      let person = try await service.signIn(Mint.credential { $0.subject = subject })
+      func isRefused(_ token: String) async -> Bool {
+        do throws(VerificationError) {
+          _ = try await verifier.verify(token)
+          return false
+        } catch {
+          #expect(error == .revoked)
+          return true
+        }
+      }
+      #expect(await isRefused(person.idToken) == false)
+      try await visitor.done("PATCH", "/users/\(person.localID)", #"{"disabled":true}"#)
+      try await service.waits("the feed does not say so") { await isRefused(person.idToken) }
+      try await visitor.done("PATCH", "/users/\(person.localID)", #"{"disabled":false}"#)
+      let again = try await service.signIn(Mint.credential { $0.subject = subject })
+      try await service.waits("the person is still refused") { await !isRefused(again.idToken) }
+      #expect(await isRefused(person.idToken) == false)
+    }
+  }
+
   @Test func `without a right service key nothing is accepted`() async throws {
     try await withService(["BRAMLEY_SERVICE_KEYS": serviceKey]) { service in
       let verifier = try SessionVerifier(

@@ -62,13 +62,17 @@ struct AuditChainTests {
       try await forged.append(index == 2 ? entry("changed") : line.entry)
     }
     _ = try await forged.sealAudit(expecting: nil, digests: lines.compactMap(\.digest), head: head)
-    #expect(try await AuditChain(storage: forged, ring: ring(1)).verify() == .broken(at: 3))
+    #expect(
+      try await AuditChain(storage: forged, ring: ring(1)).verify()
+        == .broken([AuditFault(.lineChanged, at: 3)]))
     // A copy without the last line, though the head says that there is one.
     let short = MemoryStorage()
     for line in lines.dropLast() { try await short.append(line.entry) }
     try await short.append(entry("another"))
     _ = try await short.sealAudit(expecting: nil, digests: lines.compactMap(\.digest), head: head)
-    #expect(try await AuditChain(storage: short, ring: ring(1)).verify() == .broken(at: 10))
+    #expect(
+      try await AuditChain(storage: short, ring: ring(1)).verify()
+        == .broken([AuditFault(.lineChanged, at: 10)]))
   }
 
   @Test func `an end that no key of ours signed is forged, and one of a key that is gone cannot be told`()
@@ -87,7 +91,112 @@ struct AuditChainTests {
     let copy = MemoryStorage()
     for line in lines { try await copy.append(line.entry) }
     _ = try await copy.sealAudit(expecting: nil, digests: lines.compactMap(\.digest), head: forged)
-    #expect(try await AuditChain(storage: copy, ring: ring(1)).verify() == .forged)
+    #expect(
+      try await AuditChain(storage: copy, ring: ring(1)).verify()
+        == .broken([AuditFault(.headForged, at: 3)]))
+  }
+
+  @Test func `one end cannot stand in for the other, though its code is right`() async throws {
+    try await write(10, at: 100)
+    _ = try await chain.seal()
+    while try await chain.forget(before: UnixTime(150), limit: 4) {}
+    try await write(2, at: 200)
+    _ = try await chain.seal()
+    let ends = try await storage.auditChain()
+    let (anchor, head) = (try #require(ends.anchor), try #require(ends.head))
+    #expect(anchor.position == 10)
+    #expect(head.position == 12)
+    let swaps = [
+      (AuditChainState(anchor: head, head: head), AuditFault(.anchorForged, at: 12)),
+      (AuditChainState(anchor: anchor, head: anchor), AuditFault(.headForged, at: 10)),
+    ]
+    for (swapped, fault) in swaps {
+      #expect(try await storage.resealAudit(expecting: ends, with: swapped))
+      #expect(try await chain.verify() == .broken([fault]))
+      #expect(try await chain.fault() == fault)
+      #expect(try await storage.resealAudit(expecting: swapped, with: ends))
+    }
+    #expect(try await chain.verify() == .intact(sealed: 2, unsealed: 0))
+  }
+
+  @Test func `nothing is chained behind an older head or forgotten, and new lines are still written`()
+    async throws
+  {
+    try await write(3)
+    _ = try await chain.seal()
+    let older = try await storage.auditChain()
+    try await write(3)
+    _ = try await chain.seal()
+    let ends = try await storage.auditChain()
+    #expect(try await storage.resealAudit(expecting: ends, with: older))
+    try await write(2)
+    let fault = AuditFault(.headOutdated, at: 4)
+    #expect(try await chain.fault() == fault)
+    #expect(try await chain.seal() == false)
+    #expect(try await chain.forget(before: UnixTime(100)) == false)
+    try await chain.reseal()
+    #expect(try await storage.auditChain() == older)
+    #expect(try await chain.verify() == .broken([fault]))
+    #expect(try await storage.audit(AuditQuery(after: 0, account: nil, limit: 20)).count == 8)
+  }
+
+  @Test func `the ends are signed anew with the first master key, and the one before is not needed any more`()
+    async throws
+  {
+    try await write(4, at: 100)
+    _ = try await chain.seal()
+    while try await chain.forget(before: UnixTime(150), limit: 2) {}
+    let old = try await storage.auditChain()
+    try await chain.reseal()
+    #expect(try await storage.auditChain() == old)
+    let both = AuditChain(storage: storage, ring: try ring(2, 1))
+    try await both.reseal()
+    let renewed = try await storage.auditChain()
+    #expect(renewed.endsByMasterKey.values.map { $0 } == [2])
+    #expect(renewed.endsByMasterKey != old.endsByMasterKey)
+    let new = AuditChain(storage: storage, ring: try ring(2))
+    #expect(try await new.verify() == .intact(sealed: 0, unsealed: 0))
+    // Who lacks the new key changes nothing.
+    try await chain.reseal()
+    #expect(try await storage.auditChain() == renewed)
+  }
+
+  @Test func `each new head is told, and a chain that differs from what was told is broken there`()
+    async throws
+  {
+    var told: [AuditWitness] = []
+    try await write(5)
+    while try await chain.seal(limit: 2, witness: { told.append($0) }) {}
+    #expect(told.map(\.position) == [2, 4, 5])
+    let read = told.compactMap { AuditWitness("\($0)") }
+    #expect(read == told)
+    #expect(try await chain.verify(against: told) == .intact(sealed: 5, unsealed: 0))
+    let other = MemoryStorage()
+    for number in 0..<3 { try await other.append(entry("another \(number)")) }
+    let shorter = AuditChain(storage: other, ring: try ring(1))
+    _ = try await shorter.seal()
+    let verdict = try await shorter.verify(against: told)
+    #expect(verdict == .broken([2, 4, 5].map { AuditFault(.witnessDiffers, at: $0) }))
+  }
+
+  @Test(arguments: [
+    "", ":", "1", "0:" + zeros, "-1:" + zeros, "01:" + zeros, "+1:" + zeros, "1:" + zeros + "0",
+    "1:" + zeros.dropLast(2), "1:" + zeros.dropLast(), "1:" + zeros.dropLast() + "A", "1:" + zeros + ":",
+    "9223372036854775808:" + zeros,
+  ])
+  func `a witness is read in one form only`(_ text: String) {
+    #expect(AuditWitness(text) == nil)
+    #expect(AuditWitness("1:" + zeros)?.position == 1)
+  }
+
+  @Test func `words that a newer node writes are chained as they stand`() async throws {
+    try await storage.append(
+      AuditEntry(
+        at: UnixTime(1), action: AuditAction(rawValue: "taught_to_fly"), actor: "person", account: nil,
+        session: nil, address: [], requestID: nil, detail: nil))
+    try await write(1)
+    _ = try await chain.seal()
+    #expect(try await chain.verify() == .intact(sealed: 2, unsealed: 0))
   }
 
   @Test func `what is forgotten leaves an anchor, and the rest stays intact`() async throws {
@@ -108,3 +217,5 @@ struct AuditChainTests {
       try await storage.audit(AuditQuery(after: 0, account: nil, limit: 5)).map(\.entry.position) == [16, 17])
   }
 }
+
+private let zeros = String(repeating: "0", count: 64)

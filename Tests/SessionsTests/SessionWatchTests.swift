@@ -119,7 +119,9 @@ struct SessionWatchTests {
     clock.advance(2)
     #expect(await refusal(session) == nil)
     storage.breakDown()
+    #expect(!watch.isBlind)
     await #expect(throws: StorageError.unavailable) { try await watch.follow() }
+    #expect(watch.isBlind)
     #expect(await refusal(session) == nil)
     clock.advance(1)
     #expect(await refusal(session) == .storage(.unavailable))
@@ -197,5 +199,22 @@ struct SessionWatchTests {
     watch.close()
     await last
     await watch.wait(behind: 1, atMost: .seconds(600))
+  }
+
+  @Test func `only news from behind the place that is waited at is told of`() async throws {
+    let (a, b) = (try await open(1), try await open(2))
+    try await watch.follow()
+    try await end(a)
+    let watch = watch
+    // Who read the database itself is ahead of what was followed, and has had this one.
+    async let told: Void = watch.wait(behind: 1, atMost: .seconds(600))
+    while watch.waitingCount == 0 { await Task.yield() }
+    try await watch.follow()
+    for _ in 0..<100 { await Task.yield() }
+    #expect(watch.waitingCount == 1)
+    try await end(b)
+    try await watch.follow()
+    await told
+    #expect(watch.waitingCount == 0)
   }
 }

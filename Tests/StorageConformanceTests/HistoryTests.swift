@@ -180,6 +180,49 @@ struct HistoryTests {
   }
 
   @Test(arguments: Engine.allCases)
+  func `of sessions that were opened within one second the oldest ends, and never the one just opened`(
+    _ engine: Engine
+  ) async throws {
+    try await engine.run { desk in
+      var sessions: [SessionID] = []
+      // The last by a node whose clock is behind.
+      for (number, moment) in [0, 0, 0, 0, 0, 0, 0, -30].enumerated() {
+        let outcome = try await desk.storage.signIn(
+          desk.intent(credential: number + 1, at: start + Int64(moment), maximum: 3))
+        let grant = try #require(outcome.signedIn).grant
+        sessions.append(grant.session.id)
+        let living = try await desk.storage.sessions(of: grant.account.id).map(\.id)
+        #expect(living == Array(sessions.suffix(3).reversed()))
+      }
+      let ended = try await desk.storage.revocations(after: 0, limit: 10).revocations.map(\.session)
+      #expect(ended == Array(sessions.dropLast(3)))
+    }
+  }
+
+  @Test(arguments: Engine.allCases)
+  func `the ends of the audit are signed anew by compare and swap`(_ engine: Engine) async throws {
+    try await engine.run { desk in
+      _ = try await desk.arrive()
+      let digest = [UInt8](repeating: 7, count: 32)
+      func seal(_ position: Int64, code: UInt8) -> AuditSeal {
+        AuditSeal(
+          position: position, digest: digest, code: [UInt8](repeating: code, count: 32), masterKey: firstKey)
+      }
+      let none = AuditChainState(anchor: nil, head: nil)
+      #expect(
+        try await desk.storage.sealAudit(expecting: nil, digests: [digest, digest], head: seal(2, code: 1)))
+      #expect(try await desk.storage.truncateAudit(expecting: nil, to: seal(1, code: 2)))
+      let sealed = AuditChainState(anchor: seal(1, code: 2), head: seal(2, code: 1))
+      #expect(try await desk.storage.auditChain() == sealed)
+      let next = AuditChainState(anchor: seal(1, code: 3), head: seal(2, code: 4))
+      #expect(try await desk.storage.resealAudit(expecting: none, with: next) == false)
+      #expect(try await desk.storage.resealAudit(expecting: sealed, with: next))
+      #expect(try await desk.storage.auditChain() == next)
+      #expect(try await desk.storage.audit(AuditQuery(after: 0, account: nil, limit: 3)).count == 1)
+    }
+  }
+
+  @Test(arguments: Engine.allCases)
   func `seals are written by compare and swap`(_ engine: Engine) async throws {
     try await engine.run { desk in
       for number in 1...2 { _ = try await desk.arrive(credential: number) }

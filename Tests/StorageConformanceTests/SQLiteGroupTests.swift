@@ -58,7 +58,7 @@ struct SQLiteGroupTests {
     await storage.waits(for: 5)
     gate.open()
     try await held
-    #expect(try await outcomes.compactMap { $0 } == [.corrupt, .corrupt])
+    #expect(try await outcomes.compactMap { $0 } == [.defect, .defect])
     #expect(try await storage.accounts(after: nil, limit: 100).accounts.count == 3)
     await storage.stop()
   }

@@ -125,17 +125,19 @@ struct SignInTests {
   }
 
   @Test(arguments: Engine.allCases)
-  func `what does not fit into the ledger is corrupt and changes nothing`(_ engine: Engine) async throws {
+  func `what does not fit into the ledger is a fault of the program and changes nothing`(_ engine: Engine)
+    async throws
+  {
     try await engine.run { desk in
       let grant = try await desk.arrive().grant
-      await #expect(throws: StorageError.corrupt) { try await desk.storage.insert(grant.account) }
-      await #expect(throws: StorageError.corrupt) { try await desk.storage.insert(grant.session) }
+      await #expect(throws: StorageError.defect) { try await desk.storage.insert(grant.account) }
+      await #expect(throws: StorageError.defect) { try await desk.storage.insert(grant.session) }
       let second = LinkedIdentity(
         ProviderIdentity(provider: appleProviderID, subject: Subject(unchecked: "002")))
-      await #expect(throws: StorageError.corrupt) {
+      await #expect(throws: StorageError.defect) {
         try await desk.storage.insert(second, of: grant.account.id)
       }
-      await #expect(throws: StorageError.corrupt) {
+      await #expect(throws: StorageError.defect) {
         try await desk.storage.insert(second, of: AccountID(unchecked: "nobody"))
       }
       #expect(try await desk.storage.account(grant.account.id) == grant.account)

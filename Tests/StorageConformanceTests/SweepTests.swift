@@ -113,4 +113,32 @@ struct SweepTests {
       #expect(try await desk.storage.signIn(desk.intent()) == .credentialAlreadyUsed)
     }
   }
+
+  @Test(arguments: Engine.allCases)
+  func
+    `a revocation stays for as long as any clock takes a token that it means, and its place is not used again`(
+      _ engine: Engine
+    ) async throws
+  {
+    try await engine.run { desk in
+      let (lifetime, leeway): (Int64, Int64) = (3600, 60)
+      let grant = try await desk.arrive().grant
+      _ = try await desk.storage.endSessions(
+        SessionEndingIntent(target: .own(grant.session.id), origin: person, now: start))
+      func sweep(at now: UnixTime) async throws -> [Revocation] {
+        let limits = SessionLimits(idle: 86_400, absolute: 86_400, retryWindow: 60)
+        _ = try await desk.storage.sweep(
+          SweepRules(at: now, limits: limits, tokenLifetime: lifetime, leeway: leeway, limit: 10))
+        let page = try await desk.storage.revocations(after: 0, limit: 10)
+        #expect(page.last == 1)
+        return page.revocations
+      }
+      // Issued by a clock that is ahead, taken by a verifier that is behind, forgotten by a clock that is ahead.
+      let lastUse = start + leeway + lifetime + leeway
+      let kept = try await sweep(at: lastUse + leeway)
+      #expect(kept.map(\.session) == [grant.session.id])
+      let left = try await sweep(at: lastUse + leeway + 1)
+      #expect(left.isEmpty)
+    }
+  }
 }

@@ -27,9 +27,9 @@ struct OperatorRecords: Sendable {
   }
 
   func signingKeys(_ call: Call) async throws(Failure) -> Response {
-    let (book, counts) = try await stored { () throws(StorageError) in
-      (try await storage.signingKeys(), try await storage.sessionCounts())
+    let (book, counts, chain) = try await stored { () throws(StorageError) in
+      (try await storage.signingKeys(), try await storage.sessionCounts(), try await storage.auditChain())
     }
-    return .json(book.json(liveSessions: counts, leeway: leeway))
+    return .json(book.json(liveSessions: counts, auditEnds: chain.endsByMasterKey, leeway: leeway))
   }
 }

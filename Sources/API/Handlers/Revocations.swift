@@ -31,8 +31,9 @@ struct Revocations: Sendable {
 
   /// Revocations behind a cursor; with `wait` the answer may come later, when there is one.
   ///
-  /// `sid` names a session whose tokens are bad; `sub` with `iat` an account whose tokens up to then are. Each may be
-  /// forgotten after `exp`: no token that it means is within its time then.
+  /// `sid` names a session whose tokens are bad; `sub` with `iat` an account whose tokens up to then are, and with an
+  /// `iat` of 0 an account of which that is not so any more. Each may be forgotten after `exp`: no token that it means
+  /// is within its time then.
   func feed(_ call: Call) async throws(Failure) -> Response {
     let query = try call.request.queryFields(named: "since", "wait")
     let since = try query.number("since", 0...(.max)) ?? 0
@@ -42,11 +43,11 @@ struct Revocations: Sendable {
       await issuer.watch.wait(behind: since, atMost: .seconds(wait))
       page = try await self.page(after: since)
     }
-    let lifetime = issuer.rules.lifetime + issuer.rules.leeway
+    let rules = issuer.rules
     var out = JSONWriter(reserving: 64 * (page.revocations.count + 1))
     out.member(
       "revocations",
-      jsonArray: page.revocations.filter { $0.kind != .restored }.map { $0.json(lifetime: lifetime) })
+      jsonArray: page.revocations.map { $0.json(lifetime: rules.lifetime, leeway: rules.leeway) })
     let isWhole = page.revocations.count < Limits.revocationPage
     out.member("cursor", String(isWhole ? page.last : page.revocations.last?.position ?? page.last))
     return .json(out.finish())
@@ -63,15 +64,20 @@ struct Revocations: Sendable {
 }
 
 extension Revocation {
-  fileprivate func json(lifetime: Int64) -> [UInt8] {
+  /// A node whose clock is ahead may have issued a token shortly before with an `iat` from after this: it is meant too.
+  /// None is issued to a disabled account, so that no later token is hit before the account is restored.
+  fileprivate func json(lifetime: Int64, leeway: Int64) -> [UInt8] {
     var out = JSONWriter(reserving: 96)
-    if let session {
-      out.member("sid", session.description)
-    } else {
+    switch kind {
+    case .session: out.member("sid", session?.description)
+    case .account:
       out.member("sub", account.text)
-      out.member("iat", at.seconds)
+      out.member("iat", at.seconds + leeway)
+    case .restored:
+      out.member("sub", account.text)
+      out.member("iat", 0)
     }
-    out.member("exp", at.seconds + lifetime)
+    out.member("exp", at.seconds + leeway + lifetime)
     return out.finish()
   }
 }

@@ -1,4 +1,5 @@
 package import HTTPServer
+internal import Crypto
 internal import Domain
 
 /// One request on its way to a handler, with the id that finds it in the log.
@@ -18,7 +19,14 @@ package struct Call: Sendable {
 
   /// For the audit: who asks, from where, and by which request.
   func origin(_ actor: Actor) -> Origin {
-    Origin(actor: actor, address: address, requestID: requestID)
+    Origin(actor: actor, address: address, requestID: auditedRequestID)
+  }
+
+  /// What the audit knows the request by. An id that the caller chose may hold anything, a secret or an address too, so
+  /// of that one it gets a digest only.
+  private var auditedRequestID: String {
+    guard request.headers.first("X-Request-Id") == requestID else { return requestID }
+    return "sha256:" + hexText(sha256(Array(requestID.utf8)).prefix(8))
   }
 
   /// For the audit, where an administrator may stand in for the person.

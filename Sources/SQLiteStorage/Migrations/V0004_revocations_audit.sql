@@ -42,4 +42,10 @@ CREATE TABLE leases (
   until  INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- Tells which of an account's sessions is the newest, also among those of one second and of nodes whose clocks differ:
+-- each is given one more than those that live have. Zero for the sessions of before.
+ALTER TABLE sessions ADD COLUMN ordinal INTEGER NOT NULL DEFAULT 0;
+DROP INDEX living_sessions;
+CREATE INDEX living_sessions ON sessions (account, ordinal) WHERE ended_at IS NULL;
+
 PRAGMA user_version = 4;

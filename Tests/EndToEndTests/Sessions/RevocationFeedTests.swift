@@ -43,6 +43,10 @@ struct RevocationFeedTests {
       #expect(entries.last?.text("sub") == b.localID)
       let exp = try await service.read(a.idToken).claims.integer("exp") ?? 0
       #expect(entries[0].integer("exp") ?? 0 >= exp)
+      // As much later as the clock of another node may be ahead that issued a token just before.
+      let bound = entries[1].integer("iat") ?? 0
+      #expect((now() + 40...now() + 60).contains(bound))
+      #expect(entries[1].integer("exp") == bound + 3600)
       let next = try #require(second.text("cursor"))
       #expect(next != cursor)
       #expect(try await feed(service, since: next).objects("revocations").isEmpty)
@@ -79,6 +83,64 @@ struct RevocationFeedTests {
   /// Gives a request that was begun time to arrive: any answer proves that the service still serves.
   private func signOutLater(_ service: Service) async throws {
     for _ in 0..<20 { _ = try await service.get("/livez") }
+  }
+
+  @Test func `an account that is enabled again is told of, to those who wait too`() async throws {
+    try await withService(Self.settings) { service in
+      let person = try await service.signIn(Mint.credential())
+      func disable(_ isDisabled: Bool) async throws {
+        let answer = try await service.post(
+          FirebasePath.toolkit + "/v1/projects/bramley/accounts:update",
+          [("localId", quoted(person.localID)), ("disableUser", "\(isDisabled)")], bearer: Self.admin)
+        try #require(answer.status == 200, "\(answer)")
+      }
+      try await disable(true)
+      let cursor = try #require(try await feed(service, since: "0").text("cursor"))
+      async let waiting = feed(service, since: cursor, wait: 30)
+      try await disable(false)
+      let entries = try await waiting.objects("revocations")
+      #expect(entries.map(\.names) == [["sub", "iat", "exp"]])
+      #expect(entries.first?.text("sub") == person.localID)
+      #expect(entries.first?.integer("iat") == 0)
+    }
+  }
+
+  @Test(arguments: [
+    (
+      damage: "ALTER TABLE revocations RENAME TO elsewhere",
+      mending: "ALTER TABLE elsewhere RENAME TO revocations"
+    ),
+    (
+      damage: "INSERT INTO revocations (kind, account, at) VALUES ('restored', 'two words', 1)",
+      mending: "DELETE FROM revocations"
+    ),
+  ])
+  func `revocations that cannot be read are an outage, and no fault of the program`(
+    _ trouble: (damage: String, mending: String)
+  ) async throws {
+    try await withStage { stage in
+      let service = try await stage.start(Self.settings)
+      let person = try await service.signIn(Mint.credential())
+      // From where it begins to follow on.
+      try await service.waits("nothing is followed") { try await service.admits(person.idToken) }
+      try await stage.sql(trouble.damage)
+      try expect(await service.send(request("?since=0")), is: .outage("storage_unavailable"))
+      try await service.waits("what cannot be looked at is believed") {
+        try await service.get("/v1/verify", headers: [("Authorization", "Bearer \(person.idToken)")]).status
+          == 503
+      }
+      try await service.waits("who cannot follow is ready") {
+        try await service.get("/readyz").status == 503
+      }
+      try await stage.sql(trouble.mending)
+      try await service.waits("what can be looked at again is not believed") {
+        try await service.admits(person.idToken)
+      }
+      _ = try await feed(service, since: "0")
+      try await service.waits("who can follow again is not ready") {
+        try await service.get("/readyz").status == 200
+      }
+    }
   }
 
   @Test func `bad queries are refused`() async throws {
