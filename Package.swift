@@ -44,6 +44,7 @@ let package = Package(
     .library(name: "BramleyVerifier", targets: ["BramleyVerifier"]),
     .executable(name: "bramley", targets: ["bramley"]),
     .executable(name: "bramley-mock-apple", targets: ["bramley-mock-apple"]),
+    .executable(name: "bramley-bench", targets: ["bramley-bench"]),
   ],
   targets: [
     // Layer 0: system libraries, each with one importer.
@@ -53,17 +54,20 @@ let package = Package(
     system("CMicroHTTPD", "libmicrohttpd", "libmicrohttpd-dev"),
     system("CJansson", "jansson", "libjansson-dev"),
     system("CYAML", "yaml-0.1", "libyaml-dev"),
+    .systemLibrary(name: "CEpoll"),
 
     // Layer 1: bytes, words and threads.
     module("Threads", []),
     module("Wire", ["CJansson"]),
     module("Domain", []),
+    module("LoadReport", ["Wire"]),
 
     // Layer 2: one outside library each.
     module("Crypto", ["COpenSSL", "Domain"]),
     module("Outbound", ["CCurl", "Domain", "Threads"]),
     module("HTTPServer", ["CMicroHTTPD"]),
     module("Telemetry", ["Domain", "Threads"]),
+    module("Load", ["CEpoll", "Domain", "LoadReport", "Threads"]),
 
     // Layer 3: tokens, and what must be remembered.
     module("JOSE", ["Wire", "Crypto", "Domain"]),
@@ -103,6 +107,13 @@ let package = Package(
         .embedInCode("Keys/MockKeyA.pem"), .embedInCode("Keys/MockKeyB.pem"),
         .embedInCode("Keys/MockKeyC.pem"),
       ]),
+    module(
+      "Bench",
+      [
+        "Crypto", "Domain", "HTTPServer", "Load", "LoadReport", "MockApple", "SQLiteStorage",
+        "Storage",
+        "Threads", "Wire",
+      ]),
 
     // Layer 7: the programs.
     program(
@@ -113,6 +124,7 @@ let package = Package(
         "Telemetry", "Wire",
       ]),
     program("bramley-mock-apple", ["MockApple", "Crypto", "Domain", "HTTPServer", "Wire"]),
+    program("bramley-bench", ["Bench", "Load", "LoadReport", "Threads", "Wire"]),
 
     tests("HTTPServerTests", ["HTTPServer"]),
     tests("ThreadsTests", ["Threads"]),
@@ -144,6 +156,7 @@ let package = Package(
         "TestSupport", "Wire",
       ]),
     tests("ArchitectureTests", ["TestProcesses", "Wire"]),
+    tests("LoadTests", ["Bench", "Load", "LoadReport", "Threads", "Wire"]),
     tests(
       "ContractTests",
       [

@@ -7,6 +7,7 @@ import Wire
 enum Program {
   static let bramley = path("bramley")
   static let mockApple = path("bramley-mock-apple")
+  static let bench = path("bramley-bench")
   static let python = ["/usr/bin/python3", "/usr/local/bin/python3"].first(where: isExecutable) ?? "python3"
 
   /// An interpreter that has the packages of `Tests/Clients/requirements.txt`.
