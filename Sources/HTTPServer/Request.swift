@@ -1,5 +1,5 @@
 /// One request, whole: the head passed every check and the body is within its limit.
-package struct Request: Sendable {
+package final class Request: Sendable {
   /// As sent, upper and lower case kept.
   package let method: String
   /// The target before `?`, as sent and never percent-decoded, so that one route has one spelling.
