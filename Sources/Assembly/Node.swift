@@ -193,7 +193,7 @@ private func listen(
 ) throws(StartFault) -> HTTPListener {
   var configuration = ListenerConfiguration(
     host: address.host, port: address.port, threads: settings.threads, connectionLimit: 20_000,
-    bodyLimit: Limits.bodyBytes, bodyMemoryLimit: 64 << 20, connectionMemoryLimit: 16 * 1024, idleSeconds: 30,
+    bodyLimit: Limits.bodyBytes, bodyMemoryLimit: 64 << 20, connectionMemoryLimit: 32 * 1024, idleSeconds: 30,
     headSeconds: 10, deadline: .seconds(15), maxRequestsInFlight: 4096,
     tls: tls.map { TLSIdentity(certificate: $0.certificate, privateKey: $0.privateKey.reveal()) })
   // Longer than the feed may wait for news.

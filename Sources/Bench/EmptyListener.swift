@@ -19,7 +19,7 @@ package func runEmptyListener(threads: Int) throws(LoadError) {
     listener = try HTTPListener(
       ListenerConfiguration(
         host: "127.0.0.1", port: 0, threads: threads, connectionLimit: 20_000, bodyLimit: 64 * 1024,
-        bodyMemoryLimit: 64 << 20, connectionMemoryLimit: 16 * 1024, idleSeconds: 30, headSeconds: 10,
+        bodyMemoryLimit: 64 << 20, connectionMemoryLimit: 32 * 1024, idleSeconds: 30, headSeconds: 10,
         deadline: .seconds(15), maxRequestsInFlight: 4096, tls: nil),
       refusal: { _, _ in Response(status: 400, closesConnection: true) },
       respond: { request in

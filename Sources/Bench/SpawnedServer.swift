@@ -102,7 +102,7 @@ package final class AppleKeysServer: Sendable {
       listener = try HTTPListener(
         ListenerConfiguration(
           host: host, port: port, threads: 1, connectionLimit: 64, bodyLimit: 1024, bodyMemoryLimit: 1 << 20,
-          connectionMemoryLimit: 16 * 1024, idleSeconds: 30, headSeconds: 10, deadline: .seconds(10),
+          connectionMemoryLimit: 32 * 1024, idleSeconds: 30, headSeconds: 10, deadline: .seconds(10),
           maxRequestsInFlight: 64, tls: nil),
         refusal: { _, _ in Response(status: 400, closesConnection: true) },
         respond: { request in

@@ -77,7 +77,8 @@ func accessed(
     reception.connection.requestBegan()
     core.begun.add(1, ordering: .relaxed)
     core.total.add(1, ordering: .relaxed)
-    let head = unsafe readHead(reception.target, connection, url, method, version)
+    let head = unsafe readHead(
+      reception.target, connection, url, method, version, core.configuration.headLimit)
     let peer = unsafe cmicrohttpd_get_client_address(connection).flatMap { unsafe peerAddress($0) }
     step = reception.begin(head, peer: peer, core)
   } else if unsafe pieceSize.pointee > 0 {
@@ -105,14 +106,16 @@ private func core(_ context: UnsafeMutableRawPointer) -> ListenerCore {
 /// Collects the head's lines and checks them.
 private func readHead(
   _ target: [UInt8], _ connection: OpaquePointer, _ url: UnsafePointer<CChar>,
-  _ method: UnsafePointer<CChar>, _ version: UnsafePointer<CChar>
+  _ method: UnsafePointer<CChar>, _ version: UnsafePointer<CChar>, _ limit: Int
 ) -> Result<RequestHead, HeadFault> {
+  let size = unsafe cmicrohttpd_get_head_size(connection)
+  guard size <= limit else { return .failure(.tooLarge) }
   var layout = unsafe HeadLayout(
     method: method, target: url, targetLength: target.count, version: version)
   unsafe withUnsafeMutablePointer(to: &layout) { layout in
     _ = unsafe MHD_get_connection_values_n(connection, .HEADER_KIND, addLine, layout)
   }
-  layout.end(headSize: unsafe cmicrohttpd_get_head_size(connection))
+  layout.end(headSize: size)
   let isHTTP10 = unsafe strcmp(version, "HTTP/1.0") == 0
   // The library lets any minor version pass that has one digit.
   guard layout.isPlain, unsafe isHTTP10 || strcmp(version, "HTTP/1.1") == 0 else {

@@ -14,7 +14,7 @@ package struct ListenerConfiguration: Sendable, Equatable {
   /// Bytes of all bodies that have come and belong to requests which are not over. A body that would exceed
   /// it is refused as overloaded.
   package var bodyMemoryLimit: Int
-  /// Bytes of memory of one connection, which bounds the request's head.
+  /// Bytes of memory of one connection. A request's head may have half of them: the answer to it needs some, too.
   package var connectionMemoryLimit: Int
   /// Seconds without a byte after which a connection closes.
   package var idleSeconds: Int
@@ -52,6 +52,9 @@ package struct ListenerConfiguration: Sendable, Equatable {
   /// How long a request may take from its complete head to the end of its body. Who trickles beyond that gets
   /// no answer: such bytes are cheap to send.
   var patience: Duration { deadline * 2 }
+
+  /// Bytes that a request's head may have.
+  var headLimit: Int { connectionMemoryLimit / 2 }
 
   /// The name of the first limit that means nothing, or nil.
   var invalidLimit: String? {

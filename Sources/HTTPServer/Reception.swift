@@ -64,7 +64,7 @@ extension Reception {
     switch head {
     case .success(let head): read = head
     case .failure(.malformed): return .deliver(core.response(to: .requestMalformed, nil))
-    case .failure(.tooManyFields): return .deliver(core.response(to: .headerTooLarge, nil))
+    case .failure(.tooLarge): return .deliver(core.response(to: .headerTooLarge, nil))
     }
     let request = Request(
       method: read.method, path: read.path, query: read.query, headers: read.headers, peer: peer,

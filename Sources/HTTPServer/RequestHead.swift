@@ -32,7 +32,7 @@ extension RequestHead {
     method: [UInt8], target: [UInt8], isHTTP10: Bool, headers: Headers
   ) -> Result<RequestHead, HeadFault> {
     guard isToken(method.span), isTarget(target, of: method) else { return .failure(.malformed) }
-    guard headers.fields.count <= fieldLimit else { return .failure(.tooManyFields) }
+    guard headers.fields.count <= fieldLimit else { return .failure(.tooLarge) }
     guard headers.fields.allSatisfy(\.isWellFormed) else { return .failure(.malformed) }
     let hosts = headers.count(of: "Host")
     guard hosts == 1 || (hosts == 0 && isHTTP10) else { return .failure(.malformed) }
@@ -72,5 +72,5 @@ extension RequestHead {
 /// Why a head is refused.
 enum HeadFault: Error, Equatable {
   case malformed
-  case tooManyFields
+  case tooLarge
 }

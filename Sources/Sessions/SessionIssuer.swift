@@ -284,9 +284,10 @@ package final class SessionIssuer: Sendable {
     }
   }
 
-  /// When a token of a session ends: it does not outlive the session.
+  /// When a token of a session ends: it does not outlive the session, by its age or unused.
   func expiry(of session: Session, after lifetime: Int64, now: UnixTime) -> UnixTime {
-    min(now + lifetime, session.createdAt + rules.limits.absolute)
+    min(
+      now + lifetime, session.createdAt + rules.limits.absolute, session.rotatedAt + rules.limits.idle)
   }
 
   func issue(

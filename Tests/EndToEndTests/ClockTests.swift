@@ -29,6 +29,19 @@ struct ClockTests {
     }
   }
 
+  @Test
+  func `a token of a session that may not be idle for long ends with it, also where tokens are asked about`()
+    async throws
+  {
+    try await later(700, ["BRAMLEY_SESSION_IDLE_TTL": "600"]) { _, session, _, service in
+      let claims = try await service.read(session.idToken).claims
+      #expect(try claims.optionalInteger("exp") == (claims.optionalInteger("iat") ?? 0) + 600)
+      let answer = try await service.get(
+        "/v1/verify", headers: [("Authorization", "Bearer \(session.idToken)")])
+      try expect(answer, is: .session("session_token_expired", 401))
+    }
+  }
+
   @Test func `a session ends at its greatest age, and its last token with it`() async throws {
     try await withStage { stage in
       let settings = ["BRAMLEY_SESSION_MAX_TTL": "7200"]

@@ -71,6 +71,20 @@ struct TransportTests {
     }
   }
 
+  @Test func `attack 37 a bearer of more than 16 KiB is refused in our words`() async throws {
+    try await withService { service in
+      for size in [15_900, 16_100, 17_000, 24_000] {
+        let answer = try await service.get(
+          "/v1/verify", headers: [("Authorization", "Bearer " + String(repeating: "a", count: size))])
+        if size < 16_300 {
+          try expect(answer, is: Refusal(401, "INVALID_ID_TOKEN", "session_token_invalid"))
+        } else {
+          try expect(answer, is: .argument("header_too_large", 431))
+        }
+      }
+    }
+  }
+
   @Test func `attack 37 more header fields than anyone sends are refused`() async throws {
     try await withService { service in
       let headers = (0..<150).map { (name: "X-\($0)", value: "1") }

@@ -146,6 +146,22 @@ import Testing
     }
   }
 
+  @Test(arguments: [15 * 1024, 16 * 1024, 20 * 1024, 28 * 1024])
+  func `attack 37 a head of more than 16 KiB is refused in our words, and a smaller one is taken`(_ size: Int)
+    async throws
+  {
+    try await withListener { listener in
+      let port = listener.port
+      let answer = try await onThread {
+        let client = try RawConnection(port)
+        client.send("GET / HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "y", count: size))\r\n\r\n")
+        return try client.readAnswer()
+      }
+      #expect(answer.status == (size < 16 * 1024 ? 200 : 431))
+      #expect(size < 16 * 1024 || answer.headers["x-refused"] == "headerTooLarge")
+    }
+  }
+
   @Test func `attack 37 a head larger than the connection's memory is refused`() async throws {
     try await withListener { listener in
       let port = listener.port

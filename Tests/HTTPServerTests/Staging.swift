@@ -59,7 +59,7 @@ extension ListenerConfiguration {
   static func test(_ change: (inout ListenerConfiguration) -> Void = { _ in }) -> ListenerConfiguration {
     var configuration = ListenerConfiguration(
       host: "127.0.0.1", port: 0, threads: 2, connectionLimit: 2000, bodyLimit: 1024,
-      bodyMemoryLimit: 64 << 20, connectionMemoryLimit: 16 * 1024, idleSeconds: 30, headSeconds: 30,
+      bodyMemoryLimit: 64 << 20, connectionMemoryLimit: 32 * 1024, idleSeconds: 30, headSeconds: 30,
       deadline: .seconds(30),
       maxRequestsInFlight: 1000, tls: nil)
     change(&configuration)
