@@ -218,4 +218,12 @@ struct AuditChainTests {
   }
 }
 
+extension AuditChain {
+  /// Forgets as a service does that has seen nothing before.
+  func forget(before time: UnixTime, limit: Int = 500) async throws(StorageError) -> Bool {
+    var memory = AuditMemory()
+    return try await forget(before: time, limit: limit, memory: &memory) == .more
+  }
+}
+
 private let zeros = String(repeating: "0", count: 64)
