@@ -19,6 +19,8 @@ struct Historian: Sendable {
   private static let roundsPerForgetting = 30
   /// Seconds for which one node has the chaining to itself; another takes over when it dies.
   private static let leaseSeconds: Int64 = 10
+  /// Rounds in which a node that died can still have it.
+  private static let refusalsOfOneLease = 6
 
   /// Follows until it is cancelled; looks once a second, so that a look and its answer fit into the bound of two.
   func follow() async {
@@ -50,6 +52,10 @@ struct Historian: Sendable {
     var memory = AuditMemory()
     /// What was told to be wrong with the audit, so that it is told once.
     var fault: AuditFault?
+    /// What was told to keep it from being chained.
+    var hindrance: String?
+    /// In how many rounds one after the other somebody else had the work.
+    var refusals = 0
   }
 
   /// - Returns: Whether it was done.
@@ -58,14 +64,26 @@ struct Historian: Sendable {
     let lease = Lease(name: "audit", holder: holder, until: now + Self.leaseSeconds)
     do throws(StorageError) {
       // Nothing is written, and no lease taken, while there is nothing to do.
-      guard try await auditChain.hasUnsealed() || forgets else { return false }
+      guard try await auditChain.hasUnsealed() || forgets else {
+        (past.refusals, past.hindrance) = (0, nil)
+        return false
+      }
       let fault = try await auditChain.fault(&past.memory)
       tell(fault, &past)
-      guard fault == nil, try await storage.take(lease, at: now) else { return false }
+      guard fault == nil else { return false }
+      guard try await storage.take(lease, at: now) else {
+        past.refusals += 1
+        let isOverdue = try await auditChain.overdue(at: now) != nil
+        tell(
+          hindrance: past.refusals > Self.refusalsOfOneLease && isOverdue ? "held_by_another" : nil, &past)
+        return false
+      }
+      past.refusals = 0
       try await chainAudit(forgets: forgets, at: now, &past)
+      tell(hindrance: nil, &past)
       return true
     } catch {
-      log.warning("audit_not_chained", [.text("cause", "\(error)")])
+      tell(hindrance: "\(error)", &past)
       return false
     }
   }
@@ -93,6 +111,14 @@ struct Historian: Sendable {
       case .broken(let fault): return tell(fault, &past)
       }
     }
+  }
+
+  /// - Parameter hindrance: Why lines are not chained, in a word; nil when they are.
+  private func tell(hindrance: String?, _ past: inout Past) {
+    if let hindrance, hindrance != past.hindrance {
+      log.warning("audit_not_chained", [.text("cause", hindrance)])
+    }
+    past.hindrance = hindrance
   }
 
   private func tell(_ fault: AuditFault?, _ past: inout Past) {

@@ -7,6 +7,10 @@ internal import Wire
 package enum AuditVerdict: Sendable, Equatable {
   /// Every line stands as it was written.
   case intact(sealed: Int, unsealed: Int)
+  /// Every line stands as it was written, and nobody chains those from a position on: they wait for longer than it takes.
+  case notChained(sealed: Int, unsealed: Int, from: Int64)
+  /// Every line stands as it was written, and there is nothing left with which a head of before could be compared.
+  case notCompared(AuditWitness, begin: Int64)
   /// What is wrong, in the order of the positions and at least once; after a hundred no more is told.
   case broken([AuditFault])
   /// The master key of an end of the chain is not in the list.
@@ -36,6 +40,13 @@ package struct AuditChain: Sendable {
   package func hasUnsealed() async throws(StorageError) -> Bool {
     let chain = try await storage.auditChain()
     return try await !lines(after: chain.head?.position ?? 0, limit: 1).isEmpty
+  }
+
+  /// The place of a line that should be chained for long and is not.
+  package func overdue(at now: UnixTime) async throws(StorageError) -> Int64? {
+    let chain = try await storage.auditChain()
+    return try await lines(after: chain.head?.position ?? 0, limit: 1000)
+      .first { $0.digest == nil && $0.isOverdue(at: now) }?.entry.position
   }
 
   /// Why it cannot be chained on; nil when it can. A look at the ends, not a walk.
@@ -136,8 +147,12 @@ package struct AuditChain: Sendable {
 
   /// Walks along the whole chain.
   ///
-  /// - Parameter witnesses: Heads of before, from where nobody who writes the database could change them.
-  package func verify(against witnesses: [AuditWitness] = []) async throws(StorageError) -> AuditVerdict {
+  /// - Parameters:
+  ///   - witnesses: Heads of before, from where nobody who writes the database could change them.
+  ///   - now: When given, lines that should be chained for long are told.
+  package func verify(
+    against witnesses: [AuditWitness] = [], at now: UnixTime? = nil
+  ) async throws(StorageError) -> AuditVerdict {
     while true {
       let chain = try await storage.auditChain()
       if let fault = faultOfCodes(chain) {
@@ -148,7 +163,7 @@ package struct AuditChain: Sendable {
         }
         return .broken([fault])
       }
-      var walk = AuditWalk(along: chain, witnesses: witnesses)
+      var walk = AuditWalk(along: chain, witnesses: witnesses, now: now)
       try await take(&walk)
       let later = try await storage.auditChain()
       let verdict = walk.verdict(headNow: later.head?.position)
@@ -178,8 +193,11 @@ package struct AuditChain: Sendable {
   /// What the ends show of themselves.
   private func faultOfCodes(_ chain: AuditChainState) -> AuditFault? {
     for (end, seal) in chain.ends {
-      guard let key = ring[seal.masterKey] else { return AuditFault(.keyMissing, at: seal.position) }
-      guard key.audit.isCode(seal.code, for: signedBytes(end, seal.position, seal.digest)) else {
+      let bytes = signedBytes(end, seal.position, seal.digest)
+      // One that another key made is not of a key that is missing: somebody changed the key's name.
+      let maker = ring.first { $0.audit.isCode(seal.code, for: bytes) }
+      if maker == nil, ring[seal.masterKey] == nil { return AuditFault(.keyMissing, at: seal.position) }
+      guard let maker, maker.id == seal.masterKey else {
         return AuditFault(end == .head ? .headForged : .anchorForged, at: seal.position)
       }
     }
@@ -219,7 +237,8 @@ package struct AuditChain: Sendable {
     guard place > start.position else { return AuditFault(.lineMisplaced, at: place) }
     guard place == start.position + 1 else { return AuditFault(.lineMissing, at: start.position + 1) }
     guard let head = chain.head, place <= head.position else { return nil }
-    return first.digest == first.entry.digest(behind: start.digest) ? nil : AuditFault(.lineChanged, at: place)
+    return first.digest == first.entry.digest(behind: start.digest)
+      ? nil : AuditFault(.lineChanged, at: place)
   }
 
   /// What a chain shows that has to go on from a head of before.
@@ -234,11 +253,20 @@ package struct AuditChain: Sendable {
     }
     guard let head = chain.head else { return AuditFault(.headMissing, at: chain.start.position + 1) }
     guard head.position >= place else { return AuditFault(.headOutdated, at: head.position + 1) }
-    if head.position == place { return head.digest == known.digest ? nil : AuditFault(.lineChanged, at: place) }
+    if head.position == place {
+      return head.digest == known.digest ? nil : AuditFault(.lineChanged, at: place)
+    }
     let line = try await lines(after: place - 1, limit: 1).first
     guard line?.entry.position == place else { return AuditFault(.lineMissing, at: place) }
     return line?.digest == known.digest ? nil : AuditFault(.lineChanged, at: place)
   }
+}
+
+extension ChainedEntry {
+  /// Seconds after which a line that is not chained is overdue: a service takes a few for it.
+  private static let patience: Int64 = 60
+
+  func isOverdue(at now: UnixTime) -> Bool { now.since(entry.at) > Self.patience }
 }
 
 extension MasterKey {
