@@ -11,7 +11,7 @@ package func verifyAudit(
   _ settings: Settings, in storage: any Storage, against witnesses: [AuditWitness]
 ) async throws(StartFault) -> AuditVerdict {
   try await withChain(settings, storage) { (chain) throws(StorageError) in
-    try await chain.verify(against: witnesses)
+    try await chain.verify(against: witnesses, at: WallClock.system.now())
   }
 }
 

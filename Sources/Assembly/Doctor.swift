@@ -96,18 +96,20 @@ private func examineAudit(
     let ring = try? masterKeyRing(
       set: settings.masterKeys, databasePath: settings.databasePath, mayCreate: false, entropy: .system)
   else { return [] }
-  guard let fault = try await AuditChain(storage: storage, ring: ring).fault() else {
-    return [
-      Finding(
-        subject: "audit", verdict: .ok,
-        detail: "its ends are as they were signed; `bramley audit verify` looks at every line")
-    ]
+  let chain = AuditChain(storage: storage, ring: ring)
+  func finding(_ verdict: Finding.Verdict, _ detail: String) -> [Finding] {
+    [Finding(subject: "audit", verdict: verdict, detail: detail)]
   }
-  return [
-    Finding(
-      subject: "audit", verdict: .failed,
-      detail: "position \(fault.position): \(fault.kind.sentence); see `bramley audit verify`")
-  ]
+  if let fault = try await chain.fault() {
+    return finding(.failed, "position \(fault.position): \(fault.kind.sentence); see `bramley audit verify`")
+  }
+  if let position = try await chain.overdue(at: WallClock.system.now()) {
+    return finding(
+      .warning,
+      "the line at position \(position) should be chained for more than a minute, which a running service does"
+    )
+  }
+  return finding(.ok, "its ends are as they were signed; `bramley audit verify` looks at every line")
 }
 
 /// Whether the keys that are set open what is in the database.

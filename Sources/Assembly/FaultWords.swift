@@ -75,8 +75,8 @@ extension AuditFault.Kind {
     case .lineMisplaced: "a line is here, where none can be"
     case .headMissing: "from here on lines are chained or forgotten, and the chain has no head"
     case .headOutdated: "from here on lines are chained or forgotten, and the head is an older one"
-    case .headForged: "the head has a code that no master key of the settings made for it"
-    case .anchorForged: "the anchor has a code that no master key of the settings made for it"
+    case .headForged: "the head has a code that is not by the master key that it names"
+    case .anchorForged: "the anchor has a code that is not by the master key that it names"
     case .keyMissing: "an end of the chain has a code by a master key that is not in the settings"
     case .witnessDiffers: "the chain had another digest here when the head was told"
     }

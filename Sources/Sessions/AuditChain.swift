@@ -7,6 +7,10 @@ internal import Wire
 package enum AuditVerdict: Sendable, Equatable {
   /// Every line stands as it was written.
   case intact(sealed: Int, unsealed: Int)
+  /// Every line stands as it was written, and nobody chains those from a position on: they wait for longer than it takes.
+  case notChained(sealed: Int, unsealed: Int, from: Int64)
+  /// Every line stands as it was written, and there is nothing left with which a head of before could be compared.
+  case notCompared(AuditWitness, begin: Int64)
   /// What is wrong, in the order of the positions and at least once; after a hundred no more is told.
   case broken([AuditFault])
   /// The master key of an end of the chain is not in the list.
@@ -24,8 +28,8 @@ package enum AuditVerdict: Sendable, Equatable {
 /// make the loss look like a beginning. What was taken away altogether, ends, lines and the count of places, leaves
 /// nothing in the database to notice it by: for that, each head is told to the log as a witness.
 package struct AuditChain: Sendable {
-  private let storage: any Storage
-  private let ring: MasterKeyRing
+  let storage: any Storage
+  let ring: MasterKeyRing
 
   package init(storage: any Storage, ring: MasterKeyRing) {
     self.storage = storage
@@ -38,14 +42,35 @@ package struct AuditChain: Sendable {
     return try await !lines(after: chain.head?.position ?? 0, limit: 1).isEmpty
   }
 
+  /// The place of a line that should be chained for long and is not.
+  package func overdue(at now: UnixTime) async throws(StorageError) -> Int64? {
+    let chain = try await storage.auditChain()
+    return try await lines(after: chain.head?.position ?? 0, limit: 1000)
+      .first { $0.digest == nil && $0.isOverdue(at: now) }?.entry.position
+  }
+
   /// Why it cannot be chained on; nil when it can. A look at the ends, not a walk.
-  package func fault() async throws(StorageError) -> AuditFault? {
+  ///
+  /// - Parameter memory: What was seen before, with which the ends have to agree; learns the head.
+  package func fault(_ memory: inout AuditMemory) async throws(StorageError) -> AuditFault? {
     while true {
       let chain = try await storage.auditChain()
-      guard let fault = try await fault(of: chain) else { return nil }
+      var fault = try await fault(of: chain)
+      if fault == nil { fault = memory.fault(in: chain) }
+      if fault == nil, let head = memory.head { fault = try await self.fault(of: chain, after: head) }
+      guard let fault else {
+        memory.remember(chain.head?.witness)
+        return nil
+      }
       // What another node chained or forgot between the looks is no fault.
       if try await storage.auditChain() == chain { return fault }
     }
+  }
+
+  /// As ``fault(_:)``, of who has seen nothing before.
+  package func fault() async throws(StorageError) -> AuditFault? {
+    var memory = AuditMemory()
+    return try await fault(&memory)
   }
 
   /// Chains what is not chained yet, a bounded number of lines; nothing where the ends are at fault.
@@ -73,19 +98,6 @@ package struct AuditChain: Sendable {
     }
     witness(AuditWitness(position: head.position, digest: head.digest))
     return digests.count == limit
-  }
-
-  /// Forgets lines from before a time, a bounded number, and leaves an anchor that says what they were.
-  ///
-  /// - Returns: Whether more is left.
-  package func forget(before time: UnixTime, limit: Int = 500) async throws(StorageError) -> Bool {
-    let chain = try await storage.auditChain()
-    guard try await fault(of: chain) == nil, let head = chain.head else { return false }
-    let lines = try await lines(after: chain.anchor?.position ?? 0, limit: limit)
-    let old = lines.prefix { $0.entry.at < time && $0.entry.position <= head.position }
-    guard let last = old.last, let digest = last.digest else { return false }
-    let anchor = ring.current.seal(.anchor, at: last.entry.position, digest)
-    return try await storage.truncateAudit(expecting: chain.anchor, to: anchor) && old.count == limit
   }
 
   /// Gives the ends codes by the present master key where they have another's, so that the other can be dropped.
@@ -135,8 +147,12 @@ package struct AuditChain: Sendable {
 
   /// Walks along the whole chain.
   ///
-  /// - Parameter witnesses: Heads of before, from where nobody who writes the database could change them.
-  package func verify(against witnesses: [AuditWitness] = []) async throws(StorageError) -> AuditVerdict {
+  /// - Parameters:
+  ///   - witnesses: Heads of before, from where nobody who writes the database could change them.
+  ///   - now: When given, lines that should be chained for long are told.
+  package func verify(
+    against witnesses: [AuditWitness] = [], at now: UnixTime? = nil
+  ) async throws(StorageError) -> AuditVerdict {
     while true {
       let chain = try await storage.auditChain()
       if let fault = faultOfCodes(chain) {
@@ -147,7 +163,7 @@ package struct AuditChain: Sendable {
         }
         return .broken([fault])
       }
-      var walk = AuditWalk(along: chain, witnesses: witnesses)
+      var walk = AuditWalk(along: chain, witnesses: witnesses, now: now)
       try await take(&walk)
       let later = try await storage.auditChain()
       let verdict = walk.verdict(headNow: later.head?.position)
@@ -170,15 +186,18 @@ package struct AuditChain: Sendable {
     }
   }
 
-  private func lines(after position: Int64, limit: Int) async throws(StorageError) -> [ChainedEntry] {
+  func lines(after position: Int64, limit: Int) async throws(StorageError) -> [ChainedEntry] {
     try await storage.audit(AuditQuery(after: position, account: nil, limit: limit))
   }
 
   /// What the ends show of themselves.
   private func faultOfCodes(_ chain: AuditChainState) -> AuditFault? {
     for (end, seal) in chain.ends {
-      guard let key = ring[seal.masterKey] else { return AuditFault(.keyMissing, at: seal.position) }
-      guard key.audit.isCode(seal.code, for: signedBytes(end, seal.position, seal.digest)) else {
+      let bytes = signedBytes(end, seal.position, seal.digest)
+      // One that another key made is not of a key that is missing: somebody changed the key's name.
+      let maker = ring.first { $0.audit.isCode(seal.code, for: bytes) }
+      if maker == nil, ring[seal.masterKey] == nil { return AuditFault(.keyMissing, at: seal.position) }
+      guard let maker, maker.id == seal.masterKey else {
         return AuditFault(end == .head ? .headForged : .anchorForged, at: seal.position)
       }
     }
@@ -188,8 +207,9 @@ package struct AuditChain: Sendable {
   }
 
   /// What the ends and the lines at them show.
-  private func fault(of chain: AuditChainState) async throws(StorageError) -> AuditFault? {
+  func fault(of chain: AuditChainState) async throws(StorageError) -> AuditFault? {
     if let fault = faultOfCodes(chain) { return fault }
+    if let fault = try await faultOfStart(chain) { return fault }
     if let head = chain.head, chain.anchor?.position != head.position {
       let line = try await lines(after: head.position - 1, limit: 1).first
       guard line?.entry.position == head.position else { return AuditFault(.lineMissing, at: head.position) }
@@ -204,10 +224,53 @@ package struct AuditChain: Sendable {
     }
     return next.entry.position == end + 1 ? nil : AuditFault(.lineMissing, at: end + 1)
   }
+
+  /// What the first line shows: it has to be right behind the anchor, or at the first place that there is, and follow
+  /// on what was there. Otherwise lines were cut off, with or without the anchor.
+  private func faultOfStart(_ chain: AuditChainState) async throws(StorageError) -> AuditFault? {
+    let start = chain.start
+    guard let first = try await lines(after: .min, limit: 1).first else {
+      guard let head = chain.head, head.position > start.position else { return nil }
+      return AuditFault(.lineMissing, at: start.position + 1)
+    }
+    let place = first.entry.position
+    guard place > start.position else { return AuditFault(.lineMisplaced, at: place) }
+    guard place == start.position + 1 else { return AuditFault(.lineMissing, at: start.position + 1) }
+    guard let head = chain.head, place <= head.position else { return nil }
+    return first.digest == first.entry.digest(behind: start.digest)
+      ? nil : AuditFault(.lineChanged, at: place)
+  }
+
+  /// What a chain shows that has to go on from a head of before.
+  private func fault(
+    of chain: AuditChainState, after known: AuditWitness
+  ) async throws(StorageError) -> AuditFault? {
+    let place = known.position
+    if let anchor = chain.anchor, anchor.position >= place {
+      // One of a chain that was begun anew says nothing of what was there before.
+      guard anchor.position == place, anchor.digest != firstDigest else { return nil }
+      return anchor.digest == known.digest ? nil : AuditFault(.lineChanged, at: place)
+    }
+    guard let head = chain.head else { return AuditFault(.headMissing, at: chain.start.position + 1) }
+    guard head.position >= place else { return AuditFault(.headOutdated, at: head.position + 1) }
+    if head.position == place {
+      return head.digest == known.digest ? nil : AuditFault(.lineChanged, at: place)
+    }
+    let line = try await lines(after: place - 1, limit: 1).first
+    guard line?.entry.position == place else { return AuditFault(.lineMissing, at: place) }
+    return line?.digest == known.digest ? nil : AuditFault(.lineChanged, at: place)
+  }
+}
+
+extension ChainedEntry {
+  /// Seconds after which a line that is not chained is overdue: a service takes a few for it.
+  private static let patience: Int64 = 60
+
+  func isOverdue(at now: UnixTime) -> Bool { now.since(entry.at) > Self.patience }
 }
 
 extension MasterKey {
-  fileprivate func seal(_ end: AuditEnd, at position: Int64, _ digest: [UInt8]) -> AuditSeal {
+  func seal(_ end: AuditEnd, at position: Int64, _ digest: [UInt8]) -> AuditSeal {
     AuditSeal(
       position: position, digest: digest, code: audit.code(for: signedBytes(end, position, digest)),
       masterKey: id)

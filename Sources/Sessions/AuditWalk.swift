@@ -68,6 +68,9 @@ struct AuditWalk {
   private var digest: [UInt8]?
   private var faults: [AuditFault] = []
   private var (sealed, unsealed) = (0, 0)
+  /// When what is not chained yet is judged by its age, and the first place that is overdue.
+  private let now: UnixTime?
+  private var overdue: Int64?
   /// The first line behind the head that carries a digest, and the last.
   private var beyondHead: (first: Int64, last: Int64)?
   private var witnessed: Set<Int64> = []
@@ -75,12 +78,14 @@ struct AuditWalk {
   /// Faults that are told.
   private static let faultLimit = 100
 
-  init(along chain: AuditChainState, witnesses: [AuditWitness]) {
+  init(along chain: AuditChainState, witnesses: [AuditWitness], now: UnixTime?) {
     self.chain = chain
+    self.now = now
     self.witnesses = witnesses
     position = chain.anchor?.position ?? 0
     digest = chain.anchor?.digest ?? firstDigest
-    if let anchor = chain.anchor { compare(anchor.digest, at: anchor.position) }
+    // One that was begun anew has no digest of what was there before.
+    if let anchor = chain.anchor, anchor.digest != firstDigest { compare(anchor.digest, at: anchor.position) }
   }
 
   mutating func take(_ line: ChainedEntry) {
@@ -93,6 +98,7 @@ struct AuditWalk {
     }
     let isSealed = place <= chain.head?.position ?? 0
     if isSealed { sealed += 1 } else { unsealed += 1 }
+    if overdue == nil, !isSealed, line.digest == nil, let now, line.isOverdue(at: now) { overdue = place }
     if let known = line.digest {
       let isRight = digest.map { line.entry.digest(behind: $0) == known } ?? true
       let isHead = place == chain.head?.position
@@ -115,13 +121,17 @@ struct AuditWalk {
     if let beyondHead, headNow ?? 0 < beyondHead.last {
       walk.note(chain.head == nil ? .headMissing : .headOutdated, at: beyondHead.first)
     }
+    let begin = chain.anchor?.position ?? 0
+    let others = witnesses.filter { !witnessed.contains($0.position) }
+    for witness in others where witness.position > begin { walk.note(.witnessDiffers, at: witness.position) }
+    guard walk.faults.isEmpty else { return .broken(walk.faults.sorted { $0.position < $1.position }) }
     // One from before the anchor has nothing any more to be compared with.
-    for witness in witnesses
-    where witness.position > chain.anchor?.position ?? 0 && !witnessed.contains(witness.position) {
-      walk.note(.witnessDiffers, at: witness.position)
+    if let witness = others.first { return .notCompared(witness, begin: begin + 1) }
+    // Lines up to there were chained meanwhile.
+    if let overdue, overdue > headNow ?? 0 {
+      return .notChained(sealed: sealed, unsealed: unsealed, from: overdue)
     }
-    guard !walk.faults.isEmpty else { return .intact(sealed: sealed, unsealed: unsealed) }
-    return .broken(walk.faults.sorted { $0.position < $1.position })
+    return .intact(sealed: sealed, unsealed: unsealed)
   }
 
   private mutating func compare(_ digest: [UInt8]?, at place: Int64) {

@@ -45,6 +45,9 @@ package struct MasterKeyRing: Sendable {
   /// The ids of all keys, the current one first.
   package var ids: [MasterKeyID] { all.map(\.id) }
 
+  /// The first key of which something holds, the current one before the others.
+  func first(where holds: (MasterKey) -> Bool) -> MasterKey? { all.first(where: holds) }
+
   /// The key of this id, current or not.
   package subscript(id: MasterKeyID) -> MasterKey? {
     all.first { $0.id == id }

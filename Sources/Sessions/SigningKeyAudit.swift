@@ -1,9 +1,9 @@
 internal import Domain
 internal import Storage
 
-/// What the audit keeps of a change of signing keys: which key signs from now on, that somebody asked for another one,
-/// which was withdrawn on somebody's word, and that they were put under another seal. Keys that are made in time and
-/// that go when nobody needs them any more are the log's.
+/// What the audit keeps of a change of signing keys: which were made, which signs from now on, that somebody asked for
+/// another one, which was withdrawn on somebody's word, and that they were put under another seal. Keys that go when
+/// nobody needs them any more are the log's.
 func auditEntries(
   from before: [SigningKeyRecord], to after: [SigningKeyRecord], by origin: Origin, at now: UnixTime
 ) -> [AuditEntry] {
@@ -17,6 +17,8 @@ func auditEntries(
     let withdrawn = before.filter { key in !after.contains { $0.id == key.id } }
     entries += withdrawn.map { entry(.keyRevoked, $0.id.text) }
   }
+  let made = after.filter { key in !before.contains { $0.id == key.id } }
+  entries += made.map { entry(.keyMade, $0.id.text) }
   if let old = before.first(where: { $0.role == .active }),
     let new = after.first(where: { $0.role == .active })
   {

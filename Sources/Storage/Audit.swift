@@ -23,6 +23,7 @@ package struct AuditAction: RawRepresentable, Hashable, Sendable, CaseIterable {
   package static let refreshTokenReused = AuditAction(rawValue: "refresh_token_reused")
   package static let lateRepeat = AuditAction(rawValue: "late_repeat")
   package static let counterAhead = AuditAction(rawValue: "counter_ahead")
+  package static let keyMade = AuditAction(rawValue: "key_made")
   package static let keyRotated = AuditAction(rawValue: "key_rotated")
   package static let keyRevoked = AuditAction(rawValue: "key_revoked")
   package static let keysRewrapped = AuditAction(rawValue: "keys_rewrapped")
@@ -33,7 +34,7 @@ package struct AuditAction: RawRepresentable, Hashable, Sendable, CaseIterable {
     accountCreated, accountImported, accountChanged, accountDisabled, accountEnabled, accountDeleted,
     signedIn,
     identityLinked, signedOut, sessionsEnded, sessionLimit, refreshTokenReused, lateRepeat, counterAhead,
-    keyRotated, keyRevoked, keysRewrapped, auditRestarted,
+    keyMade, keyRotated, keyRevoked, keysRewrapped, auditRestarted,
   ]
 }
 

@@ -11,4 +11,15 @@ package struct Lease: Sendable, Equatable {
     self.holder = holder
     self.until = until
   }
+
+  /// Seconds by which the clocks of nodes may differ.
+  private static let leeway: Int64 = 60
+
+  /// Whether nobody else can have the work while this one stands.
+  ///
+  /// One that ends later than one could that was taken now stands for nothing: the clock of its holder was ahead, or
+  /// nobody of ours wrote it. The work would lie still until then, for all that anybody knows for ever.
+  func keepsOut(_ other: Lease, at now: UnixTime) -> Bool {
+    holder != other.holder && until > now && until <= other.until + Self.leeway
+  }
 }

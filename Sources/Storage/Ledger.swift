@@ -219,7 +219,7 @@ extension LedgerStorage {
 
   package func take(_ lease: Lease, at now: UnixTime) async throws(StorageError) -> Bool {
     try await transact { (book) throws(StorageError) in
-      if let held = try book.lease(lease.name), held.holder != lease.holder, held.until > now { return false }
+      if let held = try book.lease(lease.name), held.keepsOut(lease, at: now) { return false }
       try book.write(lease)
       return true
     }

@@ -90,6 +90,12 @@ extension AuditVerdict {
     switch self {
     case .intact(let sealed, let unsealed):
       "the audit is intact: \(sealed) lines are chained, \(unsealed) will be within seconds"
+    case .notChained(_, let unsealed, let position):
+      "the audit is intact, but nobody chains it: \(unsealed) lines are not chained, and the one at position \(position) "
+        + "should be for more than a minute; is a service running?"
+    case .notCompared(let witness, let begin):
+      "the audit is intact, but could not be compared with the head at position \(witness.position): "
+        + "it begins at position \(begin), and what was before was forgotten or thrown away"
     case .broken(let faults):
       (["the audit is broken:"] + faults.map { "position \($0.position): \($0.kind.sentence)" })
         .joined(separator: "\n")
@@ -101,7 +107,7 @@ extension AuditVerdict {
   fileprivate var exitStatus: Int32 {
     switch self {
     case .intact: ExitStatus.done
-    case .broken: ExitStatus.refused
+    case .broken, .notChained, .notCompared: ExitStatus.refused
     case .keyMissing: ExitStatus.configuration
     }
   }
@@ -112,6 +118,15 @@ extension AuditVerdict {
       out.member("verdict", "intact")
       out.member("sealed", Int64(sealed))
       out.member("unsealed", Int64(unsealed))
+    case .notChained(let sealed, let unsealed, let position):
+      out.member("verdict", "not_chained")
+      out.member("sealed", Int64(sealed))
+      out.member("unsealed", Int64(unsealed))
+      out.member("position", position)
+    case .notCompared(let witness, let begin):
+      out.member("verdict", "not_compared")
+      out.member("head", witness.description)
+      out.member("position", begin)
     case .broken(let faults):
       out.member("verdict", "broken")
       let list = faults.map { fault in

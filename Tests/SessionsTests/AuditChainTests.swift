@@ -96,6 +96,43 @@ struct AuditChainTests {
         == .broken([AuditFault(.headForged, at: 3)]))
   }
 
+  @Test func `an end that names another key than the one that made its code is forged, not without its key`()
+    async throws
+  {
+    try await write(3)
+    _ = try await chain.seal()
+    let ends = try await storage.auditChain()
+    let head = try #require(ends.head)
+    let renamed = AuditSeal(
+      position: head.position, digest: head.digest, code: head.code,
+      masterKey: try #require(MasterKeyID([UInt8](repeating: 7, count: 8))))
+    #expect(
+      try await storage.resealAudit(
+        expecting: ends, with: AuditChainState(anchor: nil, head: renamed)))
+    let fault = AuditFault(.headForged, at: 3)
+    #expect(try await chain.verify() == .broken([fault]))
+    #expect(try await chain.fault() == fault)
+    #expect(try await AuditChain(storage: storage, ring: ring(2)).verify() == .keyMissing(renamed.masterKey))
+  }
+
+  @Test func `lines that should be chained for long, and heads from before the anchor, are told`()
+    async throws
+  {
+    try await write(2, at: 100)
+    #expect(try await chain.verify(at: UnixTime(160)) == .intact(sealed: 0, unsealed: 2))
+    #expect(try await chain.overdue(at: UnixTime(160)) == nil)
+    #expect(try await chain.verify(at: UnixTime(161)) == .notChained(sealed: 0, unsealed: 2, from: 1))
+    #expect(try await chain.overdue(at: UnixTime(161)) == 1)
+    var told: [AuditWitness] = []
+    while try await chain.seal(limit: 1, witness: { told.append($0) }) {}
+    #expect(try await chain.verify(at: UnixTime(161)) == .intact(sealed: 2, unsealed: 0))
+    #expect(try await chain.overdue(at: UnixTime(161)) == nil)
+    while try await chain.forget(before: UnixTime(150)) {}
+    let (first, last) = (try #require(told.first), try #require(told.last))
+    #expect(try await chain.verify(against: [last]) == .intact(sealed: 0, unsealed: 0))
+    #expect(try await chain.verify(against: [first]) == .notCompared(first, begin: 3))
+  }
+
   @Test func `one end cannot stand in for the other, though its code is right`() async throws {
     try await write(10, at: 100)
     _ = try await chain.seal()
@@ -215,6 +252,14 @@ struct AuditChainTests {
     #expect(try await chain.verify() == .intact(sealed: 2, unsealed: 0))
     #expect(
       try await storage.audit(AuditQuery(after: 0, account: nil, limit: 5)).map(\.entry.position) == [16, 17])
+  }
+}
+
+extension AuditChain {
+  /// Forgets as a service does that has seen nothing before.
+  func forget(before time: UnixTime, limit: Int = 500) async throws(StorageError) -> Bool {
+    var memory = AuditMemory()
+    return try await forget(before: time, limit: limit, memory: &memory) == .more
   }
 }
 

@@ -257,6 +257,12 @@ struct HistoryTests {
       #expect(try await take("a", at: start + 9))
       #expect(try await take("b", at: start + 19))
       #expect(try await take("a", at: start + 20) == false)
+      // One that ends later than one could that was taken now keeps nobody out: its holder's clock was ahead.
+      let ahead = Lease(name: "work", holder: "c", until: start + 10_000)
+      #expect(try await desk.storage.take(ahead, at: start + 9_990))
+      #expect(try await take("a", at: start + 9_930) == false)
+      #expect(try await take("a", at: start + 30))
+      #expect(try await take("b", at: start + 31) == false)
       let storage = desk.storage
       let takers = try await withThrowingTaskGroup(of: Bool.self) { group in
         for number in 0..<20 {

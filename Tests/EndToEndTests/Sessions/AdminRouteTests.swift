@@ -304,7 +304,7 @@ struct AdminRouteTests {
       let person = try await service.signIn(Mint.credential())
       let other = try await service.signIn(Mint.credential())
       let all = try await visitor.done("GET", "/audit").objects("entries")
-      #expect(all.count == 4)
+      #expect(all.count == 6)
       let mine = try await visitor.done("GET", "/audit?account=\(person.localID)").objects("entries")
       #expect(mine.map { $0.text("action") } == ["account_created", "signed_in"])
       #expect(Set(all.compactMap { $0.text("account") }) == [person.localID, other.localID])
