@@ -101,7 +101,7 @@ package struct Endpoints: Sendable {
   /// What administrators call by our own names.
   private var administratorRoutes: [Route] {
     let users = UserAdministration(accounts: accounts, limits: issuer.rules.limits)
-    let records = OperatorRecords(storage: storage, leeway: issuer.rules.leeway)
+    let records = OperatorRecords(storage: storage, rules: issuer.rules, now: accounts.now)
     let (user, sessions) = ("/v1/admin/users/{user}", "/v1/admin/users/{user}/sessions")
     return [
       administrator("GET", "/v1/admin/users", .adminUsers) { call throws(Failure) in

@@ -73,7 +73,9 @@ private func examineContents(of storage: SQLiteStorage, _ settings: Settings) as
   do {
     if try await isUnused(storage) { return examineKeys(nil, settings) }
     let contents = Contents(
-      book: try await storage.signingKeys(), liveSessions: try await storage.sessionCounts(),
+      book: try await storage.signingKeys(),
+      liveSessions: try await storage.sessionCounts(
+        within: settings.sessionLimits, at: WallClock.system.now()),
       audit: try await storage.auditChain())
     return try await examineKeys(contents, settings) + examineAudit(in: storage, settings)
   } catch {

@@ -48,7 +48,8 @@ struct MasterKeyNeeds: Sendable, Equatable {
 /// so it is done over a connection of its own, beside the service.
 func warnOfLostSessions(_ settings: Settings, _ ring: MasterKeyRing, to log: Log) async {
   guard let storage = try? inspectDatabase(settings) else { return }
-  if let counts = try? await storage.sessionCounts() {
+  let limits = settings.sessionLimits
+  if let counts = try? await storage.sessionCounts(within: limits, at: WallClock.system.now()) {
     let needs = MasterKeyNeeds(
       of: SigningKeyBook(version: 0, keys: []), liveSessions: counts,
       audit: AuditChainState(anchor: nil, head: nil))

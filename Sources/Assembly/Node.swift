@@ -8,7 +8,7 @@ internal import HTTPServer
 internal import Outbound
 internal import SQLiteStorage
 internal import Sessions
-internal import Storage
+package import Storage
 internal import Synchronization
 
 /// One running node: everything built in dependency order, stopped in reverse.
@@ -138,7 +138,7 @@ private func startMaintenance(
 ) -> [Task<Void, Never>] {
   let sweeper = Sweeper(
     storage: storage, clock: clock, limits: issuer.rules.limits, leeway: settings.clockLeeway,
-    tokenLifetime: settings.sessionTTL, log: log)
+    log: log)
   let historian = Historian(
     watch: issuer.watch, storage: storage, auditChain: AuditChain(storage: storage, ring: ring), clock: clock,
     holder: hexText(entropy.bytes(16)), retention: settings.auditRetention, log: log)
@@ -218,9 +218,14 @@ private func listen(
 private func tokenRules(_ settings: Settings, issuer: String) -> SessionTokenRules {
   SessionTokenRules(
     issuer: issuer, audience: settings.projectID, lifetime: settings.sessionTTL,
-    leeway: settings.clockLeeway,
-    limits: SessionLimits(
-      idle: settings.sessionIdleTTL, absolute: settings.sessionMaxTTL, retryWindow: settings.retryWindow))
+    leeway: settings.clockLeeway, limits: settings.sessionLimits)
+}
+
+extension Settings {
+  /// How long sessions live.
+  package var sessionLimits: SessionLimits {
+    SessionLimits(idle: sessionIdleTTL, absolute: sessionMaxTTL, retryWindow: retryWindow)
+  }
 }
 
 private func report(_ report: KeyFetchReport, to log: Log) {

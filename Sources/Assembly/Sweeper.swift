@@ -8,13 +8,10 @@ struct Sweeper: Sendable {
   let clock: WallClock
   let limits: SessionLimits
   let leeway: Int64
-  /// The longest that a session token lives, seconds.
-  let tokenLifetime: Int64
   let log: Log
 
   func sweep() async {
-    let rules = SweepRules(
-      at: clock.now(), limits: limits, tokenLifetime: tokenLifetime, leeway: leeway, limit: 500)
+    let rules = SweepRules(at: clock.now(), limits: limits, leeway: leeway, limit: 500)
     do {
       while try await storage.sweep(rules) {
         guard !Task.isCancelled else { return }

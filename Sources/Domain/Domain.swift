@@ -52,6 +52,10 @@ package enum Limits {
   package static let longPollSeconds: Int64 = 30
   /// Accounts of one lookup.
   package static let lookupBatch = 100
+  /// Seconds that a session token may live.
+  package static let sessionTokenSeconds: ClosedRange<Int64> = 600...86_400
+  /// Seconds by which clocks may be allowed to differ.
+  package static let clockLeeway: ClosedRange<Int64> = 0...300
   /// Seconds for which a pending credential is good.
   package static let pendingSeconds: Int64 = 600
   /// Seconds that a session cookie may live.

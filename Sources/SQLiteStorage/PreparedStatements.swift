@@ -16,10 +16,11 @@ final class PreparedStatements {
 
   let spentCredential, insertSpentCredential, credentialExpiriesBefore, deleteSpentCredential: Statement
 
-  let signingKeyVersion, signingKeys, deleteSigningKeys: Statement
+  let signingKeyVersion, signingKeys, longestTokenLifetime, deleteSigningKeys: Statement
   let insertSigningKey, updateSigningKeyVersion, touch: Statement
 
-  let insertRevocation, revocationsAfter, lastRevocation, deleteRevocationsBefore: Statement
+  let insertRevocation, revocationsAfter, endOfRevocations, lastRevocation: Statement
+  let deleteRevocationsBefore: Statement
   let insertAuditEntry, auditAfter, auditOfAccount, sealAuditEntry, deleteAuditUpTo: Statement
   let auditSeal, writeAuditSeal, lease, writeLease: Statement
 
@@ -63,6 +64,7 @@ final class PreparedStatements {
 
     signingKeyVersion = try connection.prepare(KeySQL.signingKeyVersion)
     signingKeys = try connection.prepare(KeySQL.signingKeys)
+    longestTokenLifetime = try connection.prepare(KeySQL.longestTokenLifetime)
     deleteSigningKeys = try connection.prepare(KeySQL.deleteSigningKeys)
     insertSigningKey = try connection.prepare(KeySQL.insertSigningKey)
     updateSigningKeyVersion = try connection.prepare(KeySQL.updateSigningKeyVersion)
@@ -70,6 +72,7 @@ final class PreparedStatements {
 
     insertRevocation = try connection.prepare(HistorySQL.insertRevocation)
     revocationsAfter = try connection.prepare(HistorySQL.revocationsAfter)
+    endOfRevocations = try connection.prepare(HistorySQL.endOfRevocations)
     lastRevocation = try connection.prepare(HistorySQL.lastRevocation)
     deleteRevocationsBefore = try connection.prepare(HistorySQL.deleteRevocationsBefore)
     insertAuditEntry = try connection.prepare(HistorySQL.insertAuditEntry)

@@ -1,4 +1,4 @@
-internal import Domain
+package import Domain
 package import Storage
 
 // What was revoked.
@@ -9,7 +9,16 @@ extension SQLiteLedger {
       slots.add(revocation.account.text)
       slots.add(revocation.session?.bytes)
       slots.add(revocation.at)
+      slots.add(revocation.until)
     }
+  }
+
+  package mutating func endOfRevocations(of account: AccountID) throws(StorageError) -> UnixTime? {
+    try statements.endOfRevocations.first { slots in
+      slots.add(account.text)
+    } _: { (row: inout Row) throws(StorageError) in
+      try row.optionalTime()
+    } ?? nil
   }
 
   package mutating func revocations(after position: Int64, limit: Int) throws(StorageError) -> RevocationPage
@@ -22,7 +31,8 @@ extension SQLiteLedger {
       revocations.append(
         Revocation(
           position: try row.number(), kind: try required(Revocation.Kind(rawValue: row.text())),
-          account: try row.identifier(), session: try row.optionalSessionID(), at: try row.time()))
+          account: try row.identifier(), session: try row.optionalSessionID(), at: try row.time(),
+          until: try row.time()))
     }
     let last = try statements.lastRevocation.first { (row: inout Row) throws(StorageError) in
       try row.number()

@@ -56,9 +56,14 @@ extension SQLiteLedger {
     return sessions
   }
 
-  package mutating func sessionCounts() throws(StorageError) -> [MasterKeyID: Int] {
+  package mutating func sessionCounts(
+    openedAfter opening: UnixTime, refreshedAfter refresh: UnixTime
+  ) throws(StorageError) -> [MasterKeyID: Int] {
     var counts: [MasterKeyID: Int] = [:]
-    try statements.sessionCounts.each { (row: inout Row) throws(StorageError) in
+    try statements.sessionCounts.each { slots in
+      slots.add(opening)
+      slots.add(refresh)
+    } _: { (row: inout Row) throws(StorageError) in
       counts[try row.masterKey()] = Int(try row.number())
     }
     return counts

@@ -57,6 +57,12 @@ extension SQLiteLedger {
     return SigningKeyBook(version: try required(version), keys: keys)
   }
 
+  package mutating func longestTokenLifetime() throws(StorageError) -> Int64? {
+    try statements.longestTokenLifetime.first { (row: inout Row) throws(StorageError) in
+      try row.number()
+    }
+  }
+
   package mutating func writeSigningKeys(_ book: SigningKeyBook) throws(StorageError) {
     try statements.deleteSigningKeys.run()
     for (position, key) in book.keys.enumerated() {

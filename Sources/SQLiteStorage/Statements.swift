@@ -174,7 +174,8 @@ enum SessionSQL {
     """
 
   static let sessionCounts: StaticString = """
-    SELECT master_key, count(*) FROM sessions WHERE ended_at IS NULL GROUP BY master_key
+    SELECT master_key, count(*) FROM sessions
+    WHERE ended_at IS NULL AND created_at > ?1 AND rotated_at > ?2 GROUP BY master_key
     """
 
   static let sessionAgesBetween: StaticString = """
@@ -216,6 +217,10 @@ enum KeySQL {
     FROM signing_keys ORDER BY position
     """
 
+  static let longestTokenLifetime: StaticString = """
+    SELECT longest_lifetime FROM signing_keys ORDER BY longest_lifetime DESC LIMIT 1
+    """
+
   static let deleteSigningKeys: StaticString = "DELETE FROM signing_keys"
 
   static let insertSigningKey: StaticString = """
@@ -232,11 +237,16 @@ enum KeySQL {
 /// `revocations`, `audit`, `audit_seals` and `leases`.
 enum HistorySQL {
   static let insertRevocation: StaticString = """
-    INSERT INTO revocations (kind, account, session, at) VALUES (?1, ?2, ?3, ?4)
+    INSERT INTO revocations (kind, account, session, at, until) VALUES (?1, ?2, ?3, ?4, ?5)
     """
 
   static let revocationsAfter: StaticString = """
-    SELECT position, kind, account, session, at FROM revocations WHERE position > ?1 ORDER BY position LIMIT ?2
+    SELECT position, kind, account, session, at, until FROM revocations
+    WHERE position > ?1 ORDER BY position LIMIT ?2
+    """
+
+  static let endOfRevocations: StaticString = """
+    SELECT max(until) FROM revocations WHERE account = ?1 AND session IS NULL
     """
 
   // What was given out stays in SQLite's own table, also when the rows are gone (sqlite.org/autoinc.html).
@@ -244,7 +254,8 @@ enum HistorySQL {
 
   static let deleteRevocationsBefore: StaticString = """
     DELETE FROM revocations WHERE position IN
-      (SELECT position FROM revocations WHERE at < ?1 ORDER BY position LIMIT ?2)
+      (SELECT position FROM revocations WHERE until < ?1 AND position < (SELECT max(position) FROM revocations)
+        ORDER BY position LIMIT ?2)
     """
 
   static let insertAuditEntry: StaticString = """

@@ -115,10 +115,12 @@ extension SessionIssuer {
   /// `iss` of session cookies, which Firebase's Admin SDKs expect.
   package var cookieIssuer: String { "https://session.firebase.google.com/" + rules.audience }
 
-  /// The sessions of a bearer's account that are not over, newest first.
+  /// The sessions of a bearer's account that live, newest first.
   package func sessions(of claims: SessionTokenClaims) async throws(SessionRefusal) -> [Session] {
     let account = try await account(of: claims).id
-    return try await asking { () throws(StorageError) in try await storage.sessions(of: account) }
+    return try await asking { () throws(StorageError) in
+      try await storage.sessions(of: account, within: rules.limits, at: clock.now())
+    }
   }
 
   /// Ends one session of a bearer's account, or all of them.
@@ -143,11 +145,17 @@ extension SessionIssuer {
         now: clock.now()))
   }
 
-  /// Ends the session of a token that was found good.
-  package func endSession(
-    _ session: SessionID, by origin: Origin
-  ) async throws(SessionRefusal) -> SessionEndingOutcome {
-    try await endSessions(SessionEndingIntent(target: .own(session), origin: origin, now: clock.now()))
+  /// Ends the session of a token of either kind, also when its time is over; one that is none of ours ends nothing.
+  package func endSession(of token: String, by origin: Origin) async throws(SessionRefusal) {
+    let session: SessionID?
+    if let refreshToken = try? refreshToken(from: token) {
+      session = refreshToken.session
+    } else {
+      session = keys.session(of: token, rules: rules)
+    }
+    guard let session else { return }
+    _ = try await endSessions(
+      SessionEndingIntent(target: .own(session), origin: origin, now: clock.now()))
   }
 
   private func endSessions(

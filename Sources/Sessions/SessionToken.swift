@@ -147,6 +147,20 @@ extension SigningKeys {
   package func verify(
     _ text: String, rules: SessionTokenRules, now: UnixTime
   ) throws(SessionTokenError) -> (claims: SessionTokenClaims, keyID: KeyID) {
+    let (claims, id) = try read(text, rules: rules)
+    try claims.check(rules: rules, now: now)
+    return (claims, id)
+  }
+
+  /// The session of a session token of ours, be it within its time or not; nil for anything else.
+  package func session(of text: String, rules: SessionTokenRules) -> SessionID? {
+    guard text.utf8.count <= Limits.tokenBytes else { return nil }
+    return (try? read(text, rules: rules))?.claims.session
+  }
+
+  private func read(
+    _ text: String, rules: SessionTokenRules
+  ) throws(SessionTokenError) -> (claims: SessionTokenClaims, keyID: KeyID) {
     guard let token = try? CompactToken(parsing: text.utf8), let id = token.header.keyID else {
       throw .invalid
     }
@@ -154,7 +168,6 @@ extension SigningKeys {
     guard let key = publicKey(id), token.header.type == "JWT", (try? token.verify(with: key)) != nil,
       let object = try? token.claims(), let claims = SessionTokenClaims(object, rules: rules)
     else { throw .invalid }
-    try claims.check(rules: rules, now: now)
     return (claims, id)
   }
 }

@@ -32,7 +32,7 @@ package func readSettings(
     adminTokens: reader.adminTokens(), isDevMode: isDevMode,
     appleRules: apple.rules, appleBaseURL: reader.appleBaseURL(), sessionAlgorithm: reader.sessionAlgorithm(),
     keyRotation: reader.number("key_rotation", 0...315_360_000, default: 2_592_000),
-    sessionTTL: reader.number("session_ttl", 600...86_400, default: 3600),
+    sessionTTL: reader.number("session_ttl", Limits.sessionTokenSeconds, default: 3600),
     sessionIdleTTL: reader.number("session_idle_ttl", 600...315_360_000, default: 2_592_000),
     sessionMaxTTL: reader.number("session_max_ttl", 600...315_360_000, default: 31_536_000),
     sessionMaximum: Int(reader.number("session_max_per_user", 0...10_000, default: 0)),
@@ -275,7 +275,7 @@ struct SettingsReader {
     let rules = IdentityTokenRules(
       issuers: issuers, clients: clients,
       maximumAge: number("apple_max_token_age", 1...86_400, default: 3600),
-      leeway: number("clock_leeway", 0...300, default: 60))
+      leeway: number("clock_leeway", Limits.clockLeeway, default: 60))
     return (rules, warnings)
   }
 

@@ -108,9 +108,7 @@ private func recordDisabling(
   of account: Account, wasDisabled: Bool, _ intent: AccountChangeIntent, in ledger: inout some Ledger
 ) throws(StorageError) {
   guard account.isDisabled != wasDisabled else { return }
-  try ledger.append(
-    Revocation(
-      kind: account.isDisabled ? .account : .restored, account: account.id, session: nil, at: intent.now))
+  try ledger.revoke(account.isDisabled ? .account : .restored, of: account.id, at: intent.now)
   try ledger.audit(
     account.isDisabled ? .accountDisabled : .accountEnabled, by: intent.origin, at: intent.now,
     account: account.id)

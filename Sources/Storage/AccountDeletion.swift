@@ -35,7 +35,7 @@ package func decideAccountDeletion(
   guard account.isDisabled || !intent.demandsDisabled else { return .notDisabled }
   try ledger.finishSessions(of: account.id, as: .ended, at: intent.now)
   try ledger.delete(account.id)
-  try ledger.append(Revocation(kind: .account, account: account.id, session: nil, at: intent.now))
+  try ledger.revoke(.account, of: account.id, at: intent.now)
   try ledger.audit(.accountDeleted, by: intent.origin, at: intent.now, account: account.id)
   return .deleted(account)
 }

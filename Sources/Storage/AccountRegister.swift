@@ -71,7 +71,7 @@ func decideCreation(
   if !sharesEmail, let email = account.profile.email, try !ledger.accounts(holding: email).isEmpty {
     return .emailTaken
   }
-  try ledger.insert(account)
+  try ledger.insertNamed(account, at: now)
   for identity in account.identities { try ledger.insert(identity, of: account.id) }
   let isImport = account.emailOrigin == .imported
   try ledger.audit(isImport ? .accountImported : .accountCreated, by: origin, at: now, account: account.id)

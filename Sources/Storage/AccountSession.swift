@@ -84,7 +84,7 @@ package func decideAccountSession(
     account = Account(
       id: intent.account, createdAt: intent.now, lastSignInAt: intent.now, isDisabled: false,
       isAnonymous: intent.isAnonymous, profile: .empty, name: nil, identities: [])
-    try ledger.insert(account)
+    try ledger.insertNamed(account, at: intent.now)
     try ledger.audit(
       .accountCreated, by: intent.origin, at: intent.now, account: account.id, detail: intent.provider)
     isNewUser = true

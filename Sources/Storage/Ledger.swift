@@ -29,14 +29,22 @@ package protocol Ledger {
   mutating func insert(_ session: Session) throws(StorageError)
   /// Writes what changes in a session's life.
   mutating func update(_ session: Session) throws(StorageError)
-  /// Sessions that are not over, newest first.
+  /// Sessions that nobody ended, newest first.
   mutating func sessions(of account: AccountID) throws(StorageError) -> [Session]
-  mutating func sessionCounts() throws(StorageError) -> [MasterKeyID: Int]
+  /// How many of those that were opened and last refreshed after these moments each master key serves.
+  mutating func sessionCounts(
+    openedAfter opening: UnixTime, refreshedAfter refresh: UnixTime
+  ) throws(StorageError) -> [MasterKeyID: Int]
 
   mutating func signingKeys() throws(StorageError) -> SigningKeyBook
   mutating func writeSigningKeys(_ book: SigningKeyBook) throws(StorageError)
 
+  /// Seconds that the longest session token lives that any signing key may have signed; nil while there is no key.
+  mutating func longestTokenLifetime() throws(StorageError) -> Int64?
+
   mutating func append(_ revocation: Revocation) throws(StorageError)
+  /// When the last revocation that is about the whole account ends, or takes another back; nil when there is none.
+  mutating func endOfRevocations(of account: AccountID) throws(StorageError) -> UnixTime?
   mutating func revocations(after position: Int64, limit: Int) throws(StorageError) -> RevocationPage
 
   mutating func append(_ entry: AuditEntry) throws(StorageError)
@@ -157,6 +165,12 @@ extension LedgerStorage {
     try await read { (book) throws(StorageError) in try book.revocations(after: position, limit: limit) }
   }
 
+  package func revocations(
+    behind mark: RevocationMark, limit: Int
+  ) async throws(StorageError) -> RevocationNews {
+    try await read { (book) throws(StorageError) in try book.revocations(behind: mark, limit: limit) }
+  }
+
   package func append(_ entry: AuditEntry) async throws(StorageError) {
     try await transact { (book) throws(StorageError) in try book.append(entry) }
   }
@@ -256,8 +270,12 @@ extension LedgerStorage {
     try await read { (book) throws(StorageError) in try book.sessions(of: account) }
   }
 
-  package func sessionCounts() async throws(StorageError) -> [MasterKeyID: Int] {
-    try await read { (book) throws(StorageError) in try book.sessionCounts() }
+  package func sessionCounts(
+    within limits: SessionLimits, at now: UnixTime
+  ) async throws(StorageError) -> [MasterKeyID: Int] {
+    try await read { (book) throws(StorageError) in
+      try book.sessionCounts(openedAfter: now - limits.absolute, refreshedAfter: now - limits.idle)
+    }
   }
 
   package func sweep(_ rules: SweepRules) async throws(StorageError) -> Bool {

@@ -154,13 +154,20 @@ package struct MemoryLedger: Ledger {
       .sorted { openings[$0.id] ?? 0 > openings[$1.id] ?? 0 }
   }
 
-  package mutating func sessionCounts() throws(StorageError) -> [MasterKeyID: Int] {
+  package mutating func sessionCounts(
+    openedAfter opening: UnixTime, refreshedAfter refresh: UnixTime
+  ) throws(StorageError) -> [MasterKeyID: Int] {
     allSessions.values.reduce(into: [:]) { counts, session in
-      if session.end == nil { counts[session.masterKey, default: 0] += 1 }
+      guard session.end == nil, session.createdAt > opening, session.rotatedAt > refresh else { return }
+      counts[session.masterKey, default: 0] += 1
     }
   }
 
   package mutating func signingKeys() throws(StorageError) -> SigningKeyBook { keys }
+
+  package mutating func longestTokenLifetime() throws(StorageError) -> Int64? {
+    keys.keys.map(\.longestLifetime).max()
+  }
 
   package mutating func writeSigningKeys(_ book: SigningKeyBook) throws(StorageError) { keys = book }
 
@@ -176,8 +183,9 @@ package struct MemoryLedger: Ledger {
     for account in Set(sessions.map(\.account)) where accounts[account]?.isAnonymous ?? false {
       if try self.sessions(of: account).isEmpty { try delete(account) }
     }
-    let old = revoked.prefix { $0.at < rules.revocationsBefore }.prefix(rules.limit)
-    revoked.removeFirst(old.count)
+    let old = Set(
+      revoked.dropLast().filter { $0.until < rules.revocationsBefore }.prefix(rules.limit).map(\.position))
+    revoked.removeAll { old.contains($0.position) }
     return max(credentials.count, sessions.count, old.count)
   }
 
@@ -191,7 +199,11 @@ extension MemoryLedger {
     revoked.append(
       Revocation(
         position: lastRevocation, kind: revocation.kind, account: revocation.account,
-        session: revocation.session, at: revocation.at))
+        session: revocation.session, at: revocation.at, until: revocation.until))
+  }
+
+  package mutating func endOfRevocations(of account: AccountID) throws(StorageError) -> UnixTime? {
+    revoked.lazy.filter { $0.session == nil && $0.account == account }.map(\.until).max()
   }
 
   package mutating func revocations(after position: Int64, limit: Int) throws(StorageError) -> RevocationPage

@@ -93,6 +93,11 @@ package func rotationDecision(
 }
 
 extension Session {
+  /// Whether it is over by its age or for want of use, though nobody ended it.
+  package func isSpent(by limits: SessionLimits, at now: UnixTime) -> Bool {
+    now.since(createdAt) >= limits.absolute || now.since(rotatedAt) >= limits.idle
+  }
+
   /// The session after a rotation.
   package mutating func rotate(to counter: UInt32, masterKey: MasterKeyID, at now: UnixTime) {
     self.counter = counter

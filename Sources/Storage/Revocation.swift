@@ -19,13 +19,51 @@ package struct Revocation: Sendable, Equatable {
   /// Nil for a whole account.
   package let session: SessionID?
   package let at: UnixTime
+  /// When the last token that it means ends, by whatever clock it was issued.
+  package let until: UnixTime
 
-  package init(position: Int64 = 0, kind: Kind, account: AccountID, session: SessionID?, at: UnixTime) {
+  package init(
+    position: Int64 = 0, kind: Kind, account: AccountID, session: SessionID?, at: UnixTime, until: UnixTime
+  ) {
     self.position = position
     self.kind = kind
     self.account = account
     self.session = session
     self.at = at
+    self.until = until
+  }
+}
+
+/// A revocation as those who follow remember it: its place, and when it was, as a database that was put back gives out
+/// its places once more.
+package struct RevocationMark: Sendable, Equatable {
+  /// Before the first.
+  package static let start = RevocationMark(number: 0)
+
+  private static let moments: Int64 = 1_000_000_000
+
+  /// Both as one number; those of one database only grow.
+  package let number: Int64
+
+  package init(number: Int64) { self.number = number }
+
+  package init(of revocation: Revocation) {
+    number = revocation.position &* Self.moments &+ revocation.at.seconds % Self.moments
+  }
+
+  /// Its place.
+  package var position: Int64 { number / Self.moments }
+}
+
+/// What a follower of the revocations is told, oldest first.
+package struct RevocationNews: Sendable, Equatable {
+  package let revocations: [Revocation]
+  /// From where to go on.
+  package let end: RevocationMark
+
+  package init(revocations: [Revocation], end: RevocationMark) {
+    self.revocations = revocations
+    self.end = end
   }
 }
 
@@ -59,7 +97,39 @@ extension Ledger {
     var finished = session
     finished.finish(as: end, at: now)
     try update(finished)
-    try append(Revocation(kind: .session, account: session.account, session: session.id, at: now))
+    try revoke(.session, of: session.account, session.id, at: now)
+  }
+
+  /// Writes down that tokens are bad from now on, or are good again.
+  ///
+  /// Any node may have issued one just now, by its own settings and with a clock that is ahead. How long the longest
+  /// lives is what the signing keys know: none signs one that lives longer than it has noted, and none goes before its
+  /// last one is over.
+  mutating func revoke(
+    _ kind: Revocation.Kind, of account: AccountID, _ session: SessionID? = nil, at now: UnixTime
+  ) throws(StorageError) {
+    let lifetime = try longestTokenLifetime() ?? Limits.sessionTokenSeconds.upperBound
+    var until = now + (Limits.clockLeeway.upperBound + lifetime)
+    // What takes something back must not be forgotten before that is.
+    if kind == .restored, let end = try endOfRevocations(of: account) { until = max(until, end) }
+    try append(Revocation(kind: kind, account: account, session: session, at: now, until: until))
+  }
+
+  /// Writes an account whose id somebody chose. There may have been one of that id before, whose tokens are bad for all
+  /// who follow: the new one's are not.
+  mutating func insertNamed(_ account: Account, at now: UnixTime) throws(StorageError) {
+    try insert(account)
+    guard !account.isDisabled, try endOfRevocations(of: account.id) != nil else { return }
+    try revoke(.restored, of: account.id, at: now)
+  }
+
+  /// What a follower has not been told: from the beginning, when he remembers what is not there.
+  mutating func revocations(behind mark: RevocationMark, limit: Int) throws(StorageError) -> RevocationNews {
+    let known = try revocations(after: mark.position - 1, limit: 1).revocations.first
+    let start = known.map { RevocationMark(of: $0) } == mark ? mark : .start
+    let revocations = try revocations(after: start.position, limit: limit).revocations
+    return RevocationNews(
+      revocations: revocations, end: revocations.last.map { RevocationMark(of: $0) } ?? start)
   }
 
   /// Ends the sessions of an account that are not over and were opened no later than `limit`, all but one.

@@ -59,6 +59,8 @@ package protocol Storage: Sendable {
   func state(of session: SessionID) async throws(StorageError) -> SessionState?
   /// What was revoked behind a place, oldest first.
   func revocations(after position: Int64, limit: Int) async throws(StorageError) -> RevocationPage
+  /// As ``revocations(after:limit:)``, for who may remember another database than this one.
+  func revocations(behind mark: RevocationMark, limit: Int) async throws(StorageError) -> RevocationNews
 
   /// Writes a line of the audit by itself; what an intention does, it audits in its own transaction.
   func append(_ entry: AuditEntry) async throws(StorageError)
@@ -86,10 +88,12 @@ package protocol Storage: Sendable {
   /// Takes a piece of work, or keeps it; false while another node has it.
   func take(_ lease: Lease, at now: UnixTime) async throws(StorageError) -> Bool
 
-  /// Sessions of an account that are not over, newest first.
+  /// Sessions of an account that nobody ended, newest first.
   func sessions(of account: AccountID) async throws(StorageError) -> [Session]
-  /// How many sessions that are not over each master key serves.
-  func sessionCounts() async throws(StorageError) -> [MasterKeyID: Int]
+  /// How many sessions that live at a moment each master key serves.
+  func sessionCounts(
+    within limits: SessionLimits, at now: UnixTime
+  ) async throws(StorageError) -> [MasterKeyID: Int]
 
   /// Forgets a bounded number of rows that decide nothing any more.
   /// - Returns: Whether more is left.
@@ -102,6 +106,13 @@ package protocol Storage: Sendable {
 }
 
 extension Storage {
+  /// Sessions of an account that live at a moment, newest first.
+  package func sessions(
+    of account: AccountID, within limits: SessionLimits, at now: UnixTime
+  ) async throws(StorageError) -> [Session] {
+    try await sessions(of: account).filter { !$0.isSpent(by: limits, at: now) }
+  }
+
   /// As ``replaceSigningKeys(expecting:with:audited:)``, of what the audit has no word for.
   package func replaceSigningKeys(
     expecting version: Int64, with keys: [SigningKeyRecord]
@@ -136,7 +147,7 @@ package struct SweepRules: Sendable {
   package let credentialsBefore: UnixTime
   /// Sessions last refreshed, or over, before this.
   package let sessionsBefore: UnixTime
-  /// Revocations before this: no token that they mean is within its time.
+  /// Revocations that ended before this, but for the last one: who follows remembers it.
   package let revocationsBefore: UnixTime
   package let limit: Int
 
@@ -151,16 +162,14 @@ package struct SweepRules: Sendable {
 
   /// What can decide nothing any more.
   ///
-  /// - Parameters:
-  ///   - tokenLifetime: The longest that a session token lives, seconds.
-  ///   - leeway: Seconds by which the clocks of nodes and of verifiers differ.
-  package init(at now: UnixTime, limits: SessionLimits, tokenLifetime: Int64, leeway: Int64, limit: Int) {
+  /// - Parameter leeway: Seconds by which the clocks of nodes and of verifiers differ.
+  package init(at now: UnixTime, limits: SessionLimits, leeway: Int64, limit: Int) {
     // A clock that was a day fast must not cost a session or open a way for a used token.
     let margin: Int64 = 86_400
-    // Of the node that issued the last token, of the verifier that takes it, and of the node that forgets.
-    let differences = 3 * max(leeway, 60)
+    // Of the verifier that takes the last token, and of the node that forgets.
+    let differences = 2 * max(leeway, 60)
     self.init(
       credentialsBefore: now - (leeway + margin), sessionsBefore: now - (limits.idle + margin),
-      revocationsBefore: now - (tokenLifetime + differences), limit: limit)
+      revocationsBefore: now - differences, limit: limit)
   }
 }

@@ -100,7 +100,9 @@ private func withKeys(
 private func listKeys(_ arguments: Arguments) async throws(CommandFault) -> Int32 {
   try await withDatabase(arguments, open: inspectDatabase) { settings, storage throws(CommandFault) in
     let book = try await fromStorage { () throws(StorageError) in try await storage.signingKeys() }
-    let counts = try await fromStorage { () throws(StorageError) in try await storage.sessionCounts() }
+    let counts = try await fromStorage { () throws(StorageError) in
+      try await storage.sessionCounts(within: settings.sessionLimits, at: WallClock.system.now())
+    }
     let chain = try await fromStorage { () throws(StorageError) in try await storage.auditChain() }
     if arguments.has("json") {
       printJSON(

@@ -45,6 +45,9 @@ private func listUsers(_ arguments: Arguments) async throws(CommandFault) -> Int
       guard let key else { return try await storage.accounts(after: cursor, limit: limit) }
       return AccountPage(accounts: try await storage.find([key]), next: nil)
     }
+    if key != nil, page.accounts.isEmpty {
+      throw CommandFault(status: ExitStatus.refused, message: "there is no such account")
+    }
     if arguments.has("json") {
       var out = JSONWriter()
       out.member("users", jsonArray: page.accounts.map { $0.json() })
@@ -81,10 +84,11 @@ private func showUser(_ arguments: Arguments, _ id: AccountID) async throws(Comm
   try await withDatabase(arguments) { settings, storage throws(CommandFault) in
     let account = try await fromStorage { () throws(StorageError) in try await storage.account(id) }
     guard let account else { throw noAccount(id) }
-    let sessions = try await fromStorage { () throws(StorageError) in try await storage.sessions(of: id) }
+    let limits = settings.sessionLimits
+    let sessions = try await fromStorage { () throws(StorageError) in
+      try await storage.sessions(of: id, within: limits, at: WallClock.system.now())
+    }
     if arguments.has("json") {
-      let limits = SessionLimits(
-        idle: settings.sessionIdleTTL, absolute: settings.sessionMaxTTL, retryWindow: settings.retryWindow)
       printJSON(
         account.json { out in
           out.member("sessions", jsonArray: sessions.map { $0.json(limits: limits, isCurrent: nil) })

@@ -105,12 +105,14 @@ struct HistoryTests {
       let last = try await desk.storage.revocations(after: 0, limit: 1).last
       #expect(last == 3)
       let rules = SweepRules(
-        credentialsBefore: start - 1, sessionsBefore: start - 1, revocationsBefore: start + 2, limit: 2)
+        credentialsBefore: start - 1, sessionsBefore: start - 1, revocationsBefore: start + 100_000,
+        limit: 1)
       #expect(try await desk.storage.sweep(rules))
-      #expect(try await desk.storage.revocations(after: 0, limit: 10).revocations.map(\.position) == [3])
+      #expect(try await desk.storage.revocations(after: 0, limit: 10).revocations.map(\.position) == [2, 3])
       _ = try await desk.storage.sweep(rules)
-      #expect(
-        try await desk.storage.revocations(after: 0, limit: 10) == RevocationPage(revocations: [], last: 3))
+      let left = try await desk.storage.revocations(after: 0, limit: 10)
+      #expect(left.revocations.map(\.position) == [3])
+      #expect(left.last == 3)
       let grant = try await desk.arrive(credential: 9).grant
       _ = try await desk.storage.endSessions(ending(.own(grant.session.id)))
       #expect(try await desk.storage.revocations(after: 3, limit: 10).revocations.map(\.position) == [4])

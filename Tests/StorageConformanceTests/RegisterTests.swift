@@ -118,6 +118,28 @@ struct RegisterTests {
   }
 
   @Test(arguments: Engine.allCases)
+  func `what is over by a limit is neither listed nor counted, though nobody ended it`(
+    _ engine: Engine
+  ) async throws {
+    try await engine.run { desk in
+      let account = AccountID(unchecked: "a")
+      let now = start + limits.absolute
+      let idle = Session.bare(1, of: account, at: now - limits.idle)
+      let old = Session.bare(2, of: account, at: start, rotatedAt: now - 1)
+      let living = [
+        Session.bare(3, of: account, at: now - limits.idle + 1),
+        Session.bare(4, of: account, at: start + 1, rotatedAt: now - 1, masterKey: secondKey),
+      ]
+      for session in [idle, old] + living { try await desk.storage.insert(session) }
+      let listed = try await desk.storage.sessions(of: account, within: limits, at: now)
+      #expect(Set(listed.map(\.id)) == Set(living.map(\.id)))
+      let counts = try await desk.storage.sessionCounts(within: limits, at: now)
+      #expect(counts == [firstKey: 1, secondKey: 1])
+      #expect(try await desk.storage.sessions(of: account).count == 4)
+    }
+  }
+
+  @Test(arguments: Engine.allCases)
   func `sessions that live are listed newest first and counted by master key`(_ engine: Engine) async throws {
     try await engine.run { desk in
       let first = try await desk.arrive().grant
@@ -128,7 +150,8 @@ struct RegisterTests {
       _ = try await desk.refresh(third.id, 0, masterKey: secondKey)
       let listed = try await desk.storage.sessions(of: first.account.id)
       #expect(listed.map(\.id) == [third.id, first.session.id])
-      #expect(try await desk.storage.sessionCounts() == [firstKey: 2, secondKey: 1])
+      let counts = try await desk.storage.sessionCounts(within: limits, at: start)
+      #expect(counts == [firstKey: 2, secondKey: 1])
     }
   }
 

@@ -7,8 +7,9 @@ internal import Wire
 /// `GET /v1/admin/audit` and `GET /v1/admin/keys`: what was done, and with which keys tokens are signed.
 struct OperatorRecords: Sendable {
   let storage: any Storage
-  /// Seconds by which clocks may differ.
-  let leeway: Int64
+  let rules: SessionTokenRules
+  /// The time of day.
+  let now: @Sendable () -> UnixTime
 
   /// Lines of the audit behind a place, oldest first. The cursor is where the next page begins, or what will be
   /// written next.
@@ -28,8 +29,11 @@ struct OperatorRecords: Sendable {
 
   func signingKeys(_ call: Call) async throws(Failure) -> Response {
     let (book, counts, chain) = try await stored { () throws(StorageError) in
-      (try await storage.signingKeys(), try await storage.sessionCounts(), try await storage.auditChain())
+      (
+        try await storage.signingKeys(), try await storage.sessionCounts(within: rules.limits, at: now()),
+        try await storage.auditChain()
+      )
     }
-    return .json(book.json(liveSessions: counts, auditEnds: chain.endsByMasterKey, leeway: leeway))
+    return .json(book.json(liveSessions: counts, auditEnds: chain.endsByMasterKey, leeway: rules.leeway))
   }
 }

@@ -31,22 +31,32 @@ struct OwnSessions: Sendable {
     return try response(to: outcome)
   }
 
-  /// Ends this session, or all; by the bearer, or by a refresh token when the session token has expired.
+  /// Ends this session, or all; by the bearer, or by a refresh token when the session token has expired. Of a bearer
+  /// that is good and a refresh token of another session each does what it would alone.
   func signOut(_ call: Call) async throws(Failure) -> Response {
     let body = call.request.body.isEmpty ? nil : try call.request.jsonBody()
     let everywhere = try body?.field(flag: "everywhere") ?? false
     if let text = try body?.field(text: "refreshToken") {
+      let token = try await asking { () throws(SessionRefusal) in try issuer.refreshToken(from: text) }
+      if let claims = try? bearers.bearer(of: call.request), claims.session != token.session {
+        // What it may not end is over already.
+        _ = try await end(everywhere, of: claims, call)
+      }
       let outcome = try await asking { () throws(SessionRefusal) in
-        try await issuer.endSessions(
-          with: try issuer.refreshToken(from: text), everywhere: everywhere, by: call.origin(.person))
+        try await issuer.endSessions(with: token, everywhere: everywhere, by: call.origin(.person))
       }
       return try response(to: outcome)
     }
     let claims = try bearers.required(of: call.request)
-    let outcome = try await asking { () throws(SessionRefusal) in
+    return try response(to: try await end(everywhere, of: claims, call))
+  }
+
+  private func end(
+    _ everywhere: Bool, of claims: SessionTokenClaims, _ call: Call
+  ) async throws(Failure) -> SessionEndingOutcome {
+    try await asking { () throws(SessionRefusal) in
       try await issuer.endSessions(everywhere ? nil : claims.session, of: claims, by: call.origin(.person))
     }
-    return try response(to: outcome)
   }
 
   private func response(to outcome: SessionEndingOutcome) throws(Failure) -> Response {

@@ -9,22 +9,14 @@ struct Revocations: Sendable {
   let issuer: SessionIssuer
   let storage: any Storage
 
-  /// Ends the session of a token, be it a refresh token or a session token. A token that is none of ours, or is over,
-  /// is as revoked as can be (RFC 7009 §2.2).
+  /// Ends the session of a token, be it a refresh token or a session token, which may have expired: people sign out
+  /// late. A token that is none of ours, or whose session is over, is as revoked as can be (RFC 7009 §2.2).
   func revoke(_ call: Call) async throws(Failure) -> Response {
     guard let text = try call.request.jsonOrFormBody().text("token") else {
       throw Failure(.fieldMissing, field: "token")
     }
-    let session: SessionID?
-    if let token = try? issuer.refreshToken(from: text) {
-      session = token.session
-    } else {
-      session = (try? issuer.verify(text))?.session
-    }
-    if let session {
-      _ = try await asking { () throws(SessionRefusal) in
-        try await issuer.endSession(session, by: call.origin(.person))
-      }
+    try await asking { () throws(SessionRefusal) in
+      try await issuer.endSession(of: text, by: call.origin(.person))
     }
     return .json(Array("{}".utf8))
   }
@@ -36,29 +28,22 @@ struct Revocations: Sendable {
   /// is within its time then.
   func feed(_ call: Call) async throws(Failure) -> Response {
     let query = try call.request.queryFields(named: "since", "wait")
-    let since = try query.number("since", 0...(.max)) ?? 0
+    let since = RevocationMark(number: try query.number("since", 0...(.max)) ?? 0)
     let wait = try query.number("wait", 0...Limits.longPollSeconds) ?? 0
-    var page = try await page(after: since)
-    if page.revocations.isEmpty, page.last == since, wait > 0 {
-      await issuer.watch.wait(behind: since, atMost: .seconds(wait))
-      page = try await self.page(after: since)
+    var news = try await news(behind: since)
+    if news.revocations.isEmpty, news.end == since, wait > 0 {
+      await issuer.watch.wait(behind: since.position, atMost: .seconds(wait))
+      news = try await self.news(behind: since)
     }
-    let rules = issuer.rules
-    var out = JSONWriter(reserving: 64 * (page.revocations.count + 1))
-    out.member(
-      "revocations",
-      jsonArray: page.revocations.map { $0.json(lifetime: rules.lifetime, leeway: rules.leeway) })
-    let isWhole = page.revocations.count < Limits.revocationPage
-    out.member("cursor", String(isWhole ? page.last : page.revocations.last?.position ?? page.last))
+    var out = JSONWriter(reserving: 64 * (news.revocations.count + 1))
+    out.member("revocations", jsonArray: news.revocations.map { $0.json(leeway: issuer.rules.leeway) })
+    out.member("cursor", String(news.end.number))
     return .json(out.finish())
   }
 
-  private func page(after position: Int64) async throws(Failure) -> RevocationPage {
+  private func news(behind mark: RevocationMark) async throws(Failure) -> RevocationNews {
     try await stored { () throws(StorageError) in
-      let page = try await storage.revocations(after: position, limit: Limits.revocationPage)
-      // A place that was never given out is of a database that was put back: from the beginning.
-      guard page.last < position else { return page }
-      return try await storage.revocations(after: 0, limit: Limits.revocationPage)
+      try await storage.revocations(behind: mark, limit: Limits.revocationPage)
     }
   }
 }
@@ -66,7 +51,7 @@ struct Revocations: Sendable {
 extension Revocation {
   /// A node whose clock is ahead may have issued a token shortly before with an `iat` from after this: it is meant too.
   /// None is issued to a disabled account, so that no later token is hit before the account is restored.
-  fileprivate func json(lifetime: Int64, leeway: Int64) -> [UInt8] {
+  fileprivate func json(leeway: Int64) -> [UInt8] {
     var out = JSONWriter(reserving: 96)
     switch kind {
     case .session: out.member("sid", session?.description)
@@ -77,7 +62,7 @@ extension Revocation {
       out.member("sub", account.text)
       out.member("iat", 0)
     }
-    out.member("exp", at.seconds + leeway + lifetime)
+    out.member("exp", until.seconds)
     return out.finish()
   }
 }

@@ -64,7 +64,7 @@ struct UserAdministration: Sendable {
     let account = try await stored { () throws(StorageError) in try await accounts.storage.account(id) }
     guard let account else { throw Failure(.userNotFound) }
     let sessions = try await stored { () throws(StorageError) in
-      try await accounts.storage.sessions(of: id)
+      try await accounts.storage.sessions(of: id, within: limits, at: accounts.now())
     }
     return (account, sessions.map { $0.json(limits: limits, isCurrent: nil) })
   }

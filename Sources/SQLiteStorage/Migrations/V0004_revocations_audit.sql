@@ -1,13 +1,17 @@
 -- What makes tokens bad before their time, in the order in which it happened. The place of a row is never used again:
--- it is what those who follow remember.
+-- it is what those who follow remember. `until` is when the last token that it means ends.
 CREATE TABLE revocations (
   position INTEGER PRIMARY KEY AUTOINCREMENT,
   kind     TEXT NOT NULL CHECK (kind IN ('session', 'account', 'restored')),
   account  TEXT NOT NULL,
   session  BLOB CHECK (length(session) = 16),
   at       INTEGER NOT NULL,
+  until    INTEGER NOT NULL,
   CHECK ((kind = 'session') = (session IS NOT NULL))
 ) STRICT;
+
+-- What was said of whole accounts: an id may come back.
+CREATE INDEX revoked_accounts ON revocations (account) WHERE session IS NULL;
 
 -- Who did what to which account. A line is written with what it tells of, and chained to the one before it a little
 -- later, so that writers do not wait for each other; `digest` is NULL until then.

@@ -99,6 +99,97 @@ struct OwnSessionTests {
     }
   }
 
+  @Test func `of a bearer and a refresh token of another session both sessions end`() async throws {
+    try await withService { service in
+      let subject = Mint.subject()
+      func signIn() async throws -> SignedIn {
+        try await service.signIn(Mint.credential { $0.subject = subject })
+      }
+      let (a, b, c) = (try await signIn(), try await signIn(), try await signIn())
+      let stranger = try await service.signIn(Mint.credential())
+      func signOut(_ bearer: String?, _ refreshToken: String, _ further: String = "") async throws
+        -> HTTPAnswer
+      {
+        try await send(
+          service, "POST", "/v1/signOut", bearer, #"{"refreshToken":"\#(refreshToken)"\#(further)}"#)
+      }
+      // What is no refresh token ends nothing.
+      try expect(await signOut(a.idToken, "garbage"), is: Refusal(400, "INVALID_REFRESH_TOKEN"))
+      #expect(try await service.admits(a.idToken))
+      #expect(try await signOut(a.idToken, b.refreshToken).status == 200)
+      for token in [a.refreshToken, b.refreshToken] {
+        try expect(await service.tryRefresh(token), is: .session("session_ended"))
+      }
+      // Neither a bearer that is over nor one that is none is in the way.
+      let d = try await signIn()
+      #expect(try await signOut(a.idToken, d.refreshToken).status == 200)
+      let e = try await signIn()
+      #expect(try await signOut("x", e.refreshToken).status == 200)
+      for token in [d.refreshToken, e.refreshToken] {
+        try expect(await service.tryRefresh(token), is: .session("session_ended"))
+      }
+      #expect(try await service.admits(c.idToken))
+      #expect(try await signOut(stranger.idToken, c.refreshToken, #","everywhere":true"#).status == 200)
+      for token in [c.refreshToken, stranger.refreshToken] {
+        try expect(await service.tryRefresh(token), is: .session("session_ended"))
+      }
+    }
+  }
+
+  @Test func `a session that is over by a limit is neither listed nor counted`() async throws {
+    let admin = "an-administrators-token"
+    try await withStage { stage in
+      let service = try await stage.start(["BRAMLEY_ADMIN_TOKEN": admin])
+      let subject = Mint.subject()
+      var people: [SignedIn] = []
+      for _ in 0..<3 { people.append(try await service.signIn(Mint.credential { $0.subject = subject })) }
+      let living = people[2]
+      try await stage.sql(
+        "UPDATE sessions SET rotated_at = rotated_at - 2592000 WHERE id = x'\(people[0].sessionID)'")
+      try await stage.sql(
+        "UPDATE sessions SET created_at = created_at - 31536000 WHERE id = x'\(people[1].sessionID)'")
+      func listed(_ answer: JSONObject) -> [String?] {
+        answer.objects("sessions").map { $0.text("sessionId") }
+      }
+      #expect(
+        try await listed(send(service, "GET", "/v1/sessions", living.idToken).json) == [living.sessionID])
+      for path in ["/v1/admin/users/\(living.localID)", "/v1/admin/users/\(living.localID)/sessions"] {
+        #expect(try await listed(send(service, "GET", path, admin).json) == [living.sessionID])
+      }
+      let shown = try await stage.command("users", "show", living.localID, "--json")
+      #expect(try listed(shown.json) == [living.sessionID])
+      func count(_ answer: JSONObject) -> [Int64?] {
+        let counts = answer.object("liveSessionsByMasterKey")
+        return counts?.names.map { counts?.integer($0) } ?? []
+      }
+      #expect(try await count(send(service, "GET", "/v1/admin/keys", admin).json) == [1])
+      #expect(try await count(stage.command("keys", "list", "--json").json) == [1])
+    }
+  }
+
+  @Test func `a session token that has expired still ends its session, and a forged one does not`()
+    async throws
+  {
+    try await withStage { stage in
+      // Two that take each other's tokens, on whatever port they listen.
+      let issuer = ["BRAMLEY_ISSUER": "https://auth.example.com"]
+      let service = try await stage.start(issuer)
+      let (a, b) = (try await service.signIn(Mint.credential()), try await service.signIn(Mint.credential()))
+      let later = try await stage.start(issuer, secondsAhead: 4000)
+      try expect(
+        await send(later, "POST", "/v1/signOut", a.idToken),
+        is: Refusal(401, "TOKEN_EXPIRED", "session_token_expired"))
+      let (head, tail) = (b.idToken.dropLast(8), b.idToken.suffix(8))
+      for token in [a.idToken, head + String(tail.reversed())] {
+        let answer = try await later.send(.post("/v1/revoke", form: "token=\(token)"))
+        #expect(answer.status == 200)
+        #expect(String(decoding: answer.body, as: UTF8.self) == "{}")
+      }
+      try expect(await service.tryRefresh(a.refreshToken), is: .session("session_ended"))
+      _ = try await service.refresh(b.refreshToken)
+    }
+  }
+
   @Test func `of too many sessions the oldest ends`() async throws {
     try await withService(["BRAMLEY_SESSION_MAX_PER_USER": "2"]) { service in
       let subject = Mint.subject()

@@ -8,6 +8,8 @@ import Wire
 struct RevocationFeedTests {
   private static let admin = "an-administrators-token"
   private static let settings = ["BRAMLEY_SERVICE_KEYS": "a-service-key", "BRAMLEY_ADMIN_TOKEN": admin]
+  /// Of services that take each other's tokens, on whatever port they listen.
+  private static let lasting = settings.merging(["BRAMLEY_ISSUER": "https://auth.example.com"]) { $1 }
 
   private func request(_ query: String) -> HTTPRequest {
     HTTPRequest(path: "/v1/revocations\(query)", headers: [("X-API-Key", "a-service-key")])
@@ -46,7 +48,8 @@ struct RevocationFeedTests {
       // As much later as the clock of another node may be ahead that issued a token just before.
       let bound = entries[1].integer("iat") ?? 0
       #expect((now() + 40...now() + 60).contains(bound))
-      #expect(entries[1].integer("exp") == bound + 3600)
+      // By whatever setting of the leeway.
+      #expect(entries[1].integer("exp") == bound - 60 + 300 + 3600)
       let next = try #require(second.text("cursor"))
       #expect(next != cursor)
       #expect(try await feed(service, since: next).objects("revocations").isEmpty)
@@ -111,7 +114,7 @@ struct RevocationFeedTests {
       mending: "ALTER TABLE elsewhere RENAME TO revocations"
     ),
     (
-      damage: "INSERT INTO revocations (kind, account, at) VALUES ('restored', 'two words', 1)",
+      damage: "INSERT INTO revocations (kind, account, at, until) VALUES ('restored', 'two words', 1, 1)",
       mending: "DELETE FROM revocations"
     ),
   ])
@@ -152,20 +155,95 @@ struct RevocationFeedTests {
     }
   }
 
-  @Test func `what no living token needs is forgotten`() async throws {
+  @Test func `what no living token needs is forgotten, and who follows misses nothing`() async throws {
     try await withStage { stage in
       let service = try await stage.start(Self.settings)
-      let person = try await service.signIn(Mint.credential())
-      try await signOut(service, person.idToken)
+      let (a, b) = (try await service.signIn(Mint.credential()), try await service.signIn(Mint.credential()))
+      try await signOut(service, a.idToken)
+      try await signOut(service, b.idToken)
       let cursor = try #require(try await feed(service, since: "0").text("cursor"))
       try await service.stop()
-      // The places go on where they were.
-      try await stage.sql("DELETE FROM revocations")
+      // As a sweep does: the last one stays.
+      try await stage.sql("DELETE FROM revocations WHERE position = 1")
       let later = try await stage.start(Self.settings)
+      #expect(try await feed(later, since: cursor).objects("revocations").isEmpty)
+      let told = try await feed(later, since: "0").objects("revocations")
+      #expect(told.map { $0.text("sid") } == [b.sessionID])
       #expect(try await feed(later, since: "0").text("cursor") == cursor)
-      let second = try await later.signIn(Mint.credential())
-      try await signOut(later, second.idToken)
-      #expect(try await feed(later, since: cursor).objects("revocations").count == 1)
+    }
+  }
+
+  @Test func `an entry outlives every token that it means, whatever the lifetime is by now`() async throws {
+    try await withStage { stage in
+      let long = Self.lasting.merging(["BRAMLEY_SESSION_TTL": "86400"]) { $1 }
+      let short = Self.lasting.merging(["BRAMLEY_SESSION_TTL": "600"]) { $1 }
+      let before = try await stage.start(long)
+      let person = try await before.signIn(Mint.credential())
+      let end = try await before.read(person.idToken).claims.integer("exp") ?? 0
+      try await before.stop()
+      let service = try await stage.start(short)
+      try await signOut(service, person.idToken)
+      let told = try #require(
+        try await feed(service, since: "0").objects("revocations").first?.integer("exp"))
+      #expect(told >= end)
+      // Every node says the same, and forgets no sooner.
+      let beside = try await stage.start(long)
+      #expect(try await feed(beside, since: "0").objects("revocations").first?.integer("exp") == told)
+    }
+  }
+
+  @Test func `an account whose id is given out again is told of as good again`() async throws {
+    let forge = try CustomTokenForge(.es256)
+    try await withService(Self.settings.merging(["BRAMLEY_CUSTOM_TOKEN_KEYS": try forge.pem]) { $1 }) {
+      service in
+      func signIn() async throws -> String {
+        let answer = try await service.send(
+          .post(
+            "/v1/accounts:signInWithCustomToken",
+            json: json([("token", quoted(try forge.token("bob"))), ("returnSecureToken", "true")])))
+        return try #require(try answer.json.text("idToken"))
+      }
+      let first = try await signIn()
+      let deleted = try await service.send(
+        HTTPRequest(
+          method: "DELETE", path: "/v1/admin/users/bob", headers: [("Authorization", "Bearer \(Self.admin)")])
+      )
+      #expect(deleted.status == 200)
+      let second = try await signIn()
+      let entries = try await feed(service, since: "0").objects("revocations")
+      #expect(entries.map(\.names) == [["sid", "exp"], ["sub", "iat", "exp"], ["sub", "iat", "exp"]])
+      #expect(entries[2].text("sub") == "bob")
+      #expect(entries[2].integer("iat") == 0)
+      #expect(entries[2].integer("exp") ?? 0 >= entries[1].integer("exp") ?? 0)
+      #expect(try await service.admits(second))
+      #expect(try await !service.admits(first))
+    }
+  }
+
+  @Test func `a follower of a database that was put back is told everything`() async throws {
+    try await withStage { stage in
+      let service = try await stage.start(Self.lasting)
+      var people: [SignedIn] = []
+      for _ in 0..<4 { people.append(try await service.signIn(Mint.credential())) }
+      try await signOut(service, people[0].idToken)
+      let early = try #require(try await feed(service, since: "0").text("cursor"))
+      try await stage.sql("VACUUM INTO '\(stage.folder)/copy.db'")
+      try await signOut(service, people[1].idToken)
+      // Nobody puts a database back within a second.
+      try await stage.sql("UPDATE revocations SET at = at - 60 WHERE position = 2")
+      let late = try #require(try await feed(service, since: early).text("cursor"))
+      try await service.stop()
+      for suffix in ["", "-wal", "-shm"] { unlink(stage.database + suffix) }
+      try #require(rename(stage.folder + "/copy.db", stage.database) == 0)
+      let again = try await stage.start(Self.lasting)
+      try await signOut(again, people[2].idToken)
+      try await signOut(again, people[3].idToken)
+      func told(since cursor: String) async throws -> [String?] {
+        try await feed(again, since: cursor).objects("revocations").map { $0.text("sid") }
+      }
+      // What both have in common goes on.
+      #expect(try await told(since: early) == people[2...].map(\.sessionID))
+      #expect(try await told(since: late) == [people[0], people[2], people[3]].map(\.sessionID))
     }
   }
 }
