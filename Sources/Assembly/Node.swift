@@ -53,7 +53,8 @@ package final class Node: Sendable {
     let issuer = SessionIssuer(
       rules: tokenRules(settings, issuer: settings.issuer ?? publicURL),
       recentLoginWindow: settings.recentLoginWindow, linking: settings.accountLinking,
-      openingRules: SessionOpeningRules(maximum: settings.sessionMaximum), watch: watch, storage: storage,
+      openingRules: SessionOpeningRules(
+        maximum: settings.sessionMaximum, limits: settings.sessionLimits), watch: watch, storage: storage,
       ring: ring, keys: settled.keys, clock: clock, entropy: entropy)
     watch.tookKeys(asOf: watch.now)
     metrics.watch(

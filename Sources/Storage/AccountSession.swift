@@ -37,8 +37,13 @@ package struct AccountSessionIntent: Sendable {
 package struct SessionOpeningRules: Sendable, Equatable {
   /// Zero for any number.
   package let maximum: Int
+  /// By which a session is over, and takes up no room, that nobody ended; nil where none is.
+  package let limits: SessionLimits?
 
-  package init(maximum: Int) { self.maximum = maximum }
+  package init(maximum: Int, limits: SessionLimits? = nil) {
+    self.maximum = maximum
+    self.limits = limits
+  }
 }
 
 extension Ledger {
@@ -48,7 +53,10 @@ extension Ledger {
   ) throws(StorageError) {
     if rules.maximum > 0 {
       // Newest first, by when they were opened.
-      for surplus in try sessions(of: session.account).dropFirst(rules.maximum - 1) {
+      let living = try sessions(of: session.account).filter { other in
+        rules.limits.map { !other.isSpent(by: $0, at: now) } ?? true
+      }
+      for surplus in living.dropFirst(rules.maximum - 1) {
         try finish(surplus, as: .ended, at: now)
         try audit(
           .sessionLimit, by: Origin(actor: .system), at: now, account: session.account, session: surplus.id)

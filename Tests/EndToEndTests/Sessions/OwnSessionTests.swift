@@ -204,6 +204,23 @@ struct OwnSessionTests {
     }
   }
 
+  @Test func `a session that is over by a limit does not take the place of one that lives`() async throws {
+    try await withStage { stage in
+      let service = try await stage.start(["BRAMLEY_SESSION_MAX_PER_USER": "2"])
+      let subject = Mint.subject()
+      var people: [SignedIn] = []
+      for number in 0..<3 {
+        people.append(try await service.signIn(Mint.credential { $0.subject = subject }))
+        if number == 1 {
+          try await stage.sql(
+            "UPDATE sessions SET rotated_at = rotated_at - 2592000 WHERE id = x'\(people[1].sessionID)'")
+        }
+      }
+      for living in [people[0], people[2]] { _ = try await service.refresh(living.refreshToken) }
+      try expect(await service.tryRefresh(people[1].refreshToken), is: .session("session_idle"))
+    }
+  }
+
   @Test func `revocation takes either token, and says nothing of what it found`() async throws {
     try await withService { service in
       let (a, b) = (try await service.signIn(Mint.credential()), try await service.signIn(Mint.credential()))
