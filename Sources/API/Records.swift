@@ -4,6 +4,14 @@ package import Wire
 
 // Accounts, sessions and signing keys in our own form: as routes answer them, and as commands print them.
 
+extension AccountKey {
+  /// What an administrator may mean by an address: as a provider wrote it, and as one that an administrator gave is
+  /// kept. Nothing for what is no address.
+  package static func spellings(ofEmail text: String) -> [AccountKey] {
+    [text, asciiLowercase(text)].compactMap { EmailAddress($0) }.map(AccountKey.email)
+  }
+}
+
 extension Account {
   /// The account. Times are seconds since 1970; what is not known is left out.
   ///

@@ -29,7 +29,8 @@ package final class ChildProgram: Sendable {
     guard unsafe pipe(&ends) == 0, fcntl(ends[1], F_SETFD, FD_CLOEXEC) == 0 else {
       throw .unavailable("the system gives no pipe")
     }
-    let process = start(path, arguments, environment, folder, input: ends[0], log: log)
+    let process = startProgram(
+      path, arguments, environment: environment, folder: folder, input: ends[0], log: log)
     close(ends[0])
     guard let process else {
       close(ends[1])
@@ -72,13 +73,17 @@ package final class ChildProgram: Sendable {
   deinit { close(input) }
 }
 
-private func waitForEnd(of process: pid_t) {
+/// Waits for a program that has been killed.
+func waitForEnd(of process: pid_t) {
   var status: Int32 = 0
   while unsafe waitpid(process, &status, 0) < 0, errno == EINTR {}
 }
 
-private func start(
-  _ path: String, _ arguments: [String], _ environment: [String], _ folder: String, input: Int32, log: String
+/// Starts a program in a group of its own; what it prints is added to a file.
+///
+/// - Returns: Its process; nil when it cannot be started.
+func startProgram(
+  _ path: String, _ arguments: [String], environment: [String], folder: String, input: Int32, log: String
 ) -> pid_t? {
   let output = unsafe open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
   guard output >= 0 else { return nil }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import HTTPServer
 internal import Load
 
 /// nginx, answering `return 200` with a body over keep-alive connections from one process: what a finished web
@@ -52,38 +53,20 @@ package final class Nginx {
 
   deinit {
     kill(process, SIGKILL)
-    var status: Int32 = 0
-    while unsafe waitpid(process, &status, 0) < 0, errno == EINTR {}
+    waitForEnd(of: process)
     removeFolder(folder)
   }
 }
 
 private func startNginx(_ path: String, _ folder: String) -> pid_t? {
-  var attributes = posix_spawnattr_t()
-  unsafe posix_spawnattr_init(&attributes)
-  defer { unsafe posix_spawnattr_destroy(&attributes) }
-  unsafe posix_spawnattr_setpgroup(&attributes, 0)
-  unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
-  let words = [path, "-p", folder, "-e", folder + "/error.log", "-c", folder + "/nginx.conf"]
-  var argv = unsafe words.map { unsafe strdup($0) } + [nil]
-  defer { unsafe argv.forEach { unsafe free($0) } }
-  var child: pid_t = 0
-  return unsafe posix_spawn(&child, path, nil, &attributes, &argv, environ) == 0 ? child : nil
+  let log = folder + "/error.log"
+  return startProgram(
+    path, ["-p", folder, "-e", log, "-c", folder + "/nginx.conf"], environment: [], folder: folder,
+    input: STDIN_FILENO, log: log)
 }
 
 /// A port of 127.0.0.1 that nobody had a moment ago; nginx cannot be asked which one the system gave it.
 private func freePort() -> UInt16? {
-  let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
-  guard descriptor >= 0 else { return nil }
-  defer { close(descriptor) }
-  var address = sockaddr_in()
-  address.sin_family = sa_family_t(AF_INET)
-  address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-  var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-  let bound = unsafe withUnsafeMutablePointer(to: &address) { pointer in
-    unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-      unsafe bind(descriptor, generic, length) == 0 && getsockname(descriptor, generic, &length) == 0
-    }
-  }
-  return bound ? UInt16(bigEndian: address.sin_port) : nil
+  guard let socket = try? ListeningSocket(host: "127.0.0.1", port: 0) else { return nil }
+  return socket.port
 }

@@ -95,23 +95,7 @@ package struct SessionID: Hashable, Sendable, CustomStringConvertible {
 
   /// Reads the form that `description` writes, and no other.
   package init?(hex text: String) {
-    var bytes: [UInt8] = []
-    var high: UInt8?
-    for unit in text.utf8 {
-      let digit: UInt8
-      switch unit {
-      case 0x30...0x39: digit = unit - 0x30
-      case 0x61...0x66: digit = unit - 0x61 + 10
-      default: return nil
-      }
-      if let first = high {
-        bytes.append(first << 4 | digit)
-        high = nil
-      } else {
-        high = digit
-      }
-    }
-    guard high == nil else { return nil }
+    guard let bytes = hexBytes(text) else { return nil }
     self.init(bytes)
   }
 }
@@ -128,6 +112,27 @@ package func hexText(_ bytes: some Collection<UInt8>) -> String {
     }
     return end
   }
+}
+
+/// Bytes of the text that ``hexText(_:)`` makes, and of no other.
+package func hexBytes(_ text: some StringProtocol) -> [UInt8]? {
+  var bytes: [UInt8] = []
+  var high: UInt8?
+  for unit in text.utf8 {
+    let digit: UInt8
+    switch unit {
+    case 0x30...0x39: digit = unit - 0x30
+    case 0x61...0x66: digit = unit - 0x61 + 10
+    default: return nil
+    }
+    if let first = high {
+      bytes.append(first << 4 | digit)
+      high = nil
+    } else {
+      high = digit
+    }
+  }
+  return high == nil ? bytes : nil
 }
 
 @usableFromInline

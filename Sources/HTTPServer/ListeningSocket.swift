@@ -5,11 +5,13 @@ internal import Glibc
 /// A bound, listening TCP socket; closing is dropping it.
 ///
 /// Opened here and not by the library, so that the port of "any port" is known and IPv6 can take IPv4 too.
-struct ListeningSocket: ~Copyable {
+package struct ListeningSocket: ~Copyable {
   let descriptor: Int32
-  let port: UInt16
+  /// The real one, also where the system was left to pick it.
+  package let port: UInt16
 
-  init(host: String, port: UInt16) throws(HTTPListenerError) {
+  /// - Parameter port: 0 lets the system pick one.
+  package init(host: String, port: UInt16) throws(HTTPListenerError) {
     let opened = try openListeningSocket(host: host, port: port)
     guard let bound = boundPort(opened) else {
       let code = errno

@@ -4,9 +4,7 @@ internal import Glibc
 package struct Endpoint: Sendable, Equatable {
   /// As it is written in the `Host` field.
   package let authority: String
-  private let isIPv6: Bool
-  private let address: [UInt8]
-  private let port: UInt16
+  private let address: SocketAddress
 
   /// Takes `http://HOST:PORT` apart and looks the host up.
   ///
@@ -21,20 +19,20 @@ package struct Endpoint: Sendable, Equatable {
     else { throw .usage("--url takes http://HOST:PORT") }
     var host = String(rest[..<colon])
     if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
-    guard let (isIPv6, address) = lookUp(host) else { throw .unavailable("there is no host `\(host)`") }
-    guard allowsRemote || isLoopback(address) else {
+    guard let address = SocketAddress(host: host, port: port) else {
+      throw .unavailable("there is no host `\(host)`")
+    }
+    guard allowsRemote || address.isLoopback else {
       throw .usage("`\(host)` is not this machine: load goes to other machines only with --allow-remote")
     }
     authority = String(rest)
-    self.isIPv6 = isIPv6
     self.address = address
-    self.port = port
   }
 
   /// A connected socket that does not block; nil when nobody listens there, or not within two seconds.
   func connect() -> Int32? {
     let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-    let descriptor = socket(isIPv6 ? AF_INET6 : AF_INET, type, 0)
+    let descriptor = socket(address.family, type, 0)
     guard descriptor >= 0 else { return nil }
     // Of a connection attempt this is the limit too (socket(7)).
     var patience = timeval(tv_sec: 2, tv_usec: 0)
@@ -43,7 +41,7 @@ package struct Endpoint: Sendable, Equatable {
       descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     unsafe setsockopt(
       descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
-    guard isIPv6 ? connectIPv6(descriptor) : connectIPv4(descriptor),
+    guard address.connect(descriptor),
       fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0
     else {
       close(descriptor)
@@ -51,56 +49,43 @@ package struct Endpoint: Sendable, Equatable {
     }
     return descriptor
   }
+}
 
-  private func connectIPv4(_ descriptor: Int32) -> Bool {
-    var socketAddress = sockaddr_in()
-    socketAddress.sin_family = sa_family_t(AF_INET)
-    socketAddress.sin_port = port.bigEndian
-    unsafe withUnsafeMutableBytes(of: &socketAddress.sin_addr) { unsafe $0.copyBytes(from: address) }
-    return unsafe withUnsafePointer(to: &socketAddress) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        unsafe Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+/// Where a socket connects to: the bytes of a `sockaddr_in` or a `sockaddr_in6`.
+private struct SocketAddress: Sendable, Equatable {
+  private let bytes: [UInt8]
+  let family: Int32
+
+  /// The first address of a host; nil when it has none.
+  init?(host: String, port: UInt16) {
+    var hints = unsafe addrinfo()
+    unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    unsafe hints.ai_flags = AI_NUMERICSERV
+    var found: UnsafeMutablePointer<addrinfo>?
+    guard unsafe getaddrinfo(host, String(port), &hints, &found) == 0, let first = unsafe found else {
+      return nil
+    }
+    defer { unsafe freeaddrinfo(first) }
+    family = unsafe first.pointee.ai_family
+    guard family == AF_INET || family == AF_INET6, let address = unsafe first.pointee.ai_addr else {
+      return nil
+    }
+    bytes = unsafe Array(UnsafeRawBufferPointer(start: address, count: Int(first.pointee.ai_addrlen)))
+  }
+
+  /// 127.0.0.0/8 (RFC 1122 §3.2.1.3) and ::1 (RFC 4291 §2.5.3).
+  var isLoopback: Bool {
+    // Behind family and port; of IPv6 behind the flow too.
+    family == AF_INET ? bytes[4] == 127 : Array(bytes[8..<24]) == [UInt8](repeating: 0, count: 15) + [1]
+  }
+
+  func connect(_ descriptor: Int32) -> Bool {
+    unsafe bytes.withUnsafeBytes { raw in
+      unsafe raw.withMemoryRebound(to: sockaddr.self) { address in
+        unsafe Glibc.connect(descriptor, address.baseAddress, socklen_t(bytes.count)) == 0
       }
     }
   }
-
-  private func connectIPv6(_ descriptor: Int32) -> Bool {
-    var socketAddress = sockaddr_in6()
-    socketAddress.sin6_family = sa_family_t(AF_INET6)
-    socketAddress.sin6_port = port.bigEndian
-    unsafe withUnsafeMutableBytes(of: &socketAddress.sin6_addr) { unsafe $0.copyBytes(from: address) }
-    return unsafe withUnsafePointer(to: &socketAddress) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        unsafe Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in6>.size)) == 0
-      }
-    }
-  }
-}
-
-/// The first address of a host, and whether it is one of IPv6.
-private func lookUp(_ host: String) -> (isIPv6: Bool, bytes: [UInt8])? {
-  var hints = unsafe addrinfo()
-  unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-  var found: UnsafeMutablePointer<addrinfo>?
-  guard unsafe getaddrinfo(host, nil, &hints, &found) == 0, let first = unsafe found,
-    let address = unsafe first.pointee.ai_addr
-  else { return nil }
-  defer { unsafe freeaddrinfo(first) }
-  let raw = UnsafeRawPointer(address)
-  switch Int32(unsafe address.pointee.sa_family) {
-  case AF_INET:
-    var inner = unsafe raw.loadUnaligned(as: sockaddr_in.self).sin_addr
-    return (false, unsafe withUnsafeBytes(of: &inner) { unsafe Array($0) })
-  case AF_INET6:
-    var inner = unsafe raw.loadUnaligned(as: sockaddr_in6.self).sin6_addr
-    return (true, unsafe withUnsafeBytes(of: &inner) { unsafe Array($0) })
-  default: return nil
-  }
-}
-
-/// 127.0.0.0/8 (RFC 1122 §3.2.1.3) and ::1 (RFC 4291 §2.5.3).
-private func isLoopback(_ address: [UInt8]) -> Bool {
-  address.count == 4 ? address[0] == 127 : address == [UInt8](repeating: 0, count: 15) + [1]
 }
 
 extension Endpoint {

@@ -23,7 +23,7 @@ struct LoopPlan: Sendable {
   let end: Int
 }
 
-/// What a run shows while it runs, and how it is stopped.
+/// What a run shows while it runs.
 final class LoopGauge: Sendable {
   let answered = Atomic(0)
   let failed = Atomic(0)
@@ -256,9 +256,11 @@ struct LoadLoop {
   /// Looks at what has come of an answer.
   private mutating func take(_ slot: Int, _ bytes: [UInt8], _ count: Int) {
     guard clients[slot].isBusy else { return reconnect(slot) }
-    guard case .head(let head) = readHead(bytes, count: count) else {
-      if readHead(bytes, count: count) == .broken || count > largestAnswer { return reconnect(slot) }
-      return keep(slot, bytes, count)
+    let head: AnswerHead
+    switch readHead(bytes, count: count) {
+    case .head(let whole): head = whole
+    case .broken: return reconnect(slot)
+    case .partial: return count > largestAnswer ? reconnect(slot) : keep(slot, bytes, count)
     }
     let end = head.bodyStart + head.bodyLength
     // More than one answer to one request is none.

@@ -49,7 +49,7 @@ package struct AuditWitness: Sendable, Equatable, CustomStringConvertible {
   package init?(_ text: String) {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 2, let position = Int64(parts[0]), position > 0, String(position) == parts[0],
-      let digest = bytes(hex: parts[1]), digest.count == 32
+      let digest = hexBytes(parts[1]), digest.count == 32
     else { return nil }
     self.init(position: position, digest: digest)
   }
@@ -148,23 +148,3 @@ struct AuditWalk {
 
 /// What the first line's digest is behind.
 let firstDigest = [UInt8](repeating: 0, count: 32)
-
-/// Bytes of lower-case hexadecimal text; nil for anything else.
-private func bytes(hex text: Substring) -> [UInt8]? {
-  var (bytes, high) = ([UInt8](), UInt8?.none)
-  for unit in text.utf8 {
-    let digit: UInt8
-    switch unit {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = unit - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = unit - UInt8(ascii: "a") + 10
-    default: return nil
-    }
-    if let first = high {
-      bytes.append(first << 4 | digit)
-      high = nil
-    } else {
-      high = digit
-    }
-  }
-  return high == nil ? bytes : nil
-}

@@ -1,11 +1,3 @@
-/// A command line that says something else than it may.
-package struct ArgumentError: Error, Equatable, Sendable {
-  /// What would be right, for a person.
-  package let message: String
-
-  package init(message: String) { self.message = message }
-}
-
 /// A command line taken apart: what stands alone, and what begins with two dashes.
 package struct Arguments: Sendable {
   /// What stands alone, in order.
@@ -19,7 +11,7 @@ package struct Arguments: Sendable {
   ///   - switches: Names that take none.
   package init(
     _ arguments: [String], options: Set<String>, lists: Set<String> = [], switches: Set<String>
-  ) throws(ArgumentError) {
+  ) throws(CommandFault) {
     var rest = arguments[...]
     while let argument = rest.popFirst() {
       guard argument.hasPrefix("--") else {
@@ -36,14 +28,14 @@ package struct Arguments: Sendable {
         flags.insert(name)
       } else if options.contains(name) || lists.contains(name) {
         guard let value = parts.count > 1 ? String(parts[1]) : rest.popFirst() else {
-          throw ArgumentError(message: "--\(name) needs a value")
+          throw .usage("--\(name) needs a value")
         }
         values[name, default: []].append(value)
         guard lists.contains(name) || values[name]?.count == 1 else {
-          throw ArgumentError(message: "--\(name) is given twice")
+          throw .usage("--\(name) is given twice")
         }
       } else {
-        throw ArgumentError(message: "there is no option --\(name) here")
+        throw .usage("there is no option --\(name) here")
       }
     }
   }
@@ -58,13 +50,12 @@ package struct Arguments: Sendable {
   package func all(_ option: String) -> [String] { values[option] ?? [] }
 
   /// The value of an option that is a whole number.
-  package func number(_ option: String, _ range: ClosedRange<Int64>) throws(ArgumentError) -> Int64? {
+  package func number(_ option: String, _ range: ClosedRange<Int64>) throws(CommandFault) -> Int64? {
     guard let text = self[option] else { return nil }
     guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int64(text),
       range.contains(number)
     else {
-      throw ArgumentError(
-        message: "--\(option) takes a whole number from \(range.lowerBound) to \(range.upperBound)")
+      throw .usage("--\(option) takes a whole number from \(range.lowerBound) to \(range.upperBound)")
     }
     return number
   }

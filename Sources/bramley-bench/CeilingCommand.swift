@@ -13,7 +13,7 @@ let ceilingHelp = """
 
 /// `bramley-bench ceiling`.
 func ceiling(_ list: [String], _ stop: StopFlag) throws(CommandFault) -> Int32 {
-  let arguments = try parse(list, options: ["data"], switches: ["quick", "json"])
+  let arguments = try Arguments(list, options: ["data"], switches: ["quick", "json"])
   guard arguments.words.isEmpty else { throw .usage("ceiling takes options only") }
   let figures = try attempt { () throws(LoadError) in
     try measureCeiling(
@@ -58,7 +58,7 @@ private func table(_ figures: [Figure]) -> String {
 /// The child that the ceiling's empty requests go to.
 func runListener(_ list: [String]) -> Int32 {
   do {
-    let arguments = try parse(list, options: ["threads"], switches: [])
+    let arguments = try Arguments(list, options: ["threads"], switches: [])
     try attempt { [threads = try number("threads", of: arguments, 1...1024)] () throws(LoadError) in
       try runEmptyListener(threads: threads ?? 1)
     }

@@ -1,4 +1,5 @@
 internal import Load
+internal import Wire
 
 /// One subcommand.
 struct Command {

@@ -3,32 +3,7 @@ internal import Load
 internal import Threads
 internal import Wire
 
-/// How a program ends (sysexits.h).
-enum ExitStatus {
-  static let done: Int32 = 0
-  static let failed: Int32 = 1
-  static let usage: Int32 = 64
-  static let unavailable: Int32 = 69
-}
-
-/// A command line that cannot be carried out as it was written, or could not be carried out.
-struct CommandFault: Error {
-  let status: Int32
-  let message: String
-
-  static func usage(_ message: String) -> CommandFault {
-    CommandFault(status: ExitStatus.usage, message: message)
-  }
-
-  static func unavailable(_ message: String) -> CommandFault {
-    CommandFault(status: ExitStatus.unavailable, message: message)
-  }
-
-  init(status: Int32, message: String) {
-    self.status = status
-    self.message = message
-  }
-
+extension CommandFault {
   init(_ error: LoadError) {
     switch error {
     case .usage(let message): self = .usage(message)
@@ -42,26 +17,11 @@ func attempt<Result>(_ body: () throws(LoadError) -> Result) throws(CommandFault
   do { return try body() } catch { throw CommandFault(error) }
 }
 
-/// Takes a command line apart; what it may not say is wrong usage.
-func parse(
-  _ list: [String], options: Set<String>, lists: Set<String> = [], switches: Set<String>
-) throws(CommandFault) -> Arguments {
-  do {
-    return try Arguments(list, options: options, lists: lists, switches: switches)
-  } catch {
-    throw .usage(error.message)
-  }
-}
-
-/// A whole number of an option; anything else is wrong usage.
+/// A whole number of an option, which counts something.
 func number(
   _ option: String, of arguments: Arguments, _ range: ClosedRange<Int64>
 ) throws(CommandFault) -> Int? {
-  do {
-    return try arguments.number(option, range).map { Int($0) }
-  } catch {
-    throw .usage(error.message)
-  }
+  try arguments.number(option, range).map { Int($0) }
 }
 
 /// Writes a line to standard error.

@@ -1,6 +1,7 @@
 internal import Bench
 internal import Load
 internal import LoadReport
+internal import Wire
 
 /// Looks for the knee: the highest rate that the server holds while p99 of the response time stays below a limit.
 ///

@@ -24,7 +24,7 @@ struct LoadOptions {
   let hasCeiling: Bool
 
   init(_ name: WorkloadName, _ list: [String]) throws(CommandFault) {
-    arguments = try parse(
+    arguments = try Arguments(
       list,
       options: [
         "spawn", "data", "accounts", "log", "url", "server-pid", "apple-listen", "rate", "ramp", "p99",

@@ -12,7 +12,7 @@ let compareHelp = """
 
 /// `bramley-bench compare`: two reports beside each other.
 func compare(_ list: [String]) throws(CommandFault) -> Int32 {
-  let arguments = try parse(list, options: [], switches: [])
+  let arguments = try Arguments(list, options: [], switches: [])
   guard arguments.words.count == 2 else { throw .usage("compare takes two reports") }
   let (a, b) = (try readReport(arguments.words[0]), try readReport(arguments.words[1]))
   printBytes(Array((comparison(a, b) + "\n").utf8))
@@ -36,7 +36,7 @@ let startHelp = """
 
 /// `bramley-bench start`.
 func start(_ list: [String]) throws(CommandFault) -> Int32 {
-  let arguments = try parse(list, options: ["spawn", "data", "log"], lists: ["env"], switches: ["json"])
+  let arguments = try Arguments(list, options: ["spawn", "data", "log"], lists: ["env"], switches: ["json"])
   guard arguments.words.isEmpty, let path = arguments["spawn"] else {
     throw .usage("start needs --spawn PROGRAM")
   }
@@ -74,7 +74,7 @@ let mintHelp = """
 
 /// `bramley-bench mint`: mints Apple tokens ahead, so that no run has to wait for it.
 func mint(_ list: [String], _ stop: StopFlag) throws(CommandFault) -> Int32 {
-  let arguments = try parse(list, options: ["count", "persons", "tokens"], switches: [])
+  let arguments = try Arguments(list, options: ["count", "persons", "tokens"], switches: [])
   guard arguments.words.isEmpty, let count = try number("count", of: arguments, 1...2_000_000) else {
     throw .usage("mint needs --count N")
   }

@@ -1,6 +1,7 @@
 internal import Bench
 internal import Load
 internal import LoadReport
+internal import Wire
 
 /// `bramley-bench WORKLOAD`: prepares, offers the load, measures the floor, and reports.
 func runWorkload(_ name: WorkloadName, _ list: [String], _ stop: StopFlag) throws(CommandFault) -> Int32 {
@@ -102,7 +103,7 @@ private func addFloor(
 private func verdict(_ report: RunReport, _ thresholds: [Threshold], isServerGone: Bool) -> Int32 {
   let failures = thresholds.compactMap { $0.failure(of: report) } + report.broken
   for failure in failures { complain(failure) }
-  if !failures.isEmpty { return ExitStatus.failed }
+  if !failures.isEmpty { return ExitStatus.refused }
   guard isServerGone else { return ExitStatus.done }
   complain("the server is gone")
   return ExitStatus.unavailable

@@ -39,8 +39,8 @@ func runMockApple(_ arguments: [String]) async -> Int32 {
     case "token": return try mintToken(rest, apple)
     default: return complain(64, "there is no command `\(command)`; --help lists them")
     }
-  } catch let error as ArgumentError {
-    return complain(64, error.message)
+  } catch let fault as CommandFault {
+    return complain(fault.status, fault.message)
   } catch {
     return complain(69, "\(error)")
   }
@@ -59,7 +59,7 @@ private func mintToken(_ list: [String], _ apple: MockApple) throws -> Int32 {
       "audience", "nonce-raw", "nonce", "subject", "email", "issued-at", "expires-in", "key", "payload",
     ],
     lists: ["claim", "header"], switches: ["break-signature"])
-  guard arguments.words.isEmpty else { throw ArgumentError(message: "token takes options only") }
+  guard arguments.words.isEmpty else { throw CommandFault.usage("token takes options only") }
   var order = TokenOrder()
   order.audience = arguments["audience"]
   order.rawNonce = arguments["nonce-raw"]
@@ -75,7 +75,7 @@ private func mintToken(_ list: [String], _ apple: MockApple) throws -> Int32 {
   order.header = try arguments.all("header").map(member)
   guard order.audience != nil || order.payload != nil || order.claims.contains(where: { $0.name == "aud" })
   else {
-    throw ArgumentError(message: "token needs --audience")
+    throw CommandFault.usage("token needs --audience")
   }
   guard let token = try apple.mint(order) else { return complain(1, "there is no key of that name") }
   print(token)
@@ -83,10 +83,10 @@ private func mintToken(_ list: [String], _ apple: MockApple) throws -> Int32 {
 }
 
 /// `NAME=JSON`; what is no JSON is text.
-private func member(_ text: String) throws(ArgumentError) -> (name: String, value: JSONValue) {
+private func member(_ text: String) throws(CommandFault) -> (name: String, value: JSONValue) {
   let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
   guard parts.count == 2, !parts[0].isEmpty else {
-    throw ArgumentError(message: "`\(text)` is not NAME=JSON")
+    throw .usage("`\(text)` is not NAME=JSON")
   }
   let wrapped = try? JSONObject(parsing: Array("{\"value\":\(parts[1])}".utf8))
   return (parts[0], wrapped?["value"] ?? .text(parts[1]))
@@ -97,7 +97,7 @@ private func serve(_ list: [String], _ apple: MockApple) async throws -> Int32 {
   let address = arguments["listen"] ?? "127.0.0.1:9090"
   guard let colon = address.lastIndex(of: ":"), let port = UInt16(address[address.index(after: colon)...])
   else {
-    throw ArgumentError(message: "--listen takes HOST:PORT")
+    throw CommandFault.usage("--listen takes HOST:PORT")
   }
   let endpoint = try KeyEndpoint(apple.keys, clock: systemClock)
   let listener = try HTTPListener(

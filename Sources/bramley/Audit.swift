@@ -22,8 +22,8 @@ func audit(_ list: [String]) async throws(CommandFault) -> Int32 {
 }
 
 private func listAudit(_ arguments: Arguments) async throws(CommandFault) -> Int32 {
-  let limit = Int(try number("limit", of: arguments, 1...1000) ?? 100)
-  let after = try number("after", of: arguments, 0...(.max)) ?? 0
+  let limit = Int(try arguments.number("limit", 1...1000) ?? 100)
+  let after = try arguments.number("after", 0...(.max)) ?? 0
   var account: AccountID?
   if let text = arguments["account"] { account = try accountID(text) }
   let query = AuditQuery(after: after, account: account, limit: limit)

@@ -1,3 +1,5 @@
+internal import Wire
+
 /// One subcommand.
 struct Command {
   let name: String

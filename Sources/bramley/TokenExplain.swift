@@ -13,7 +13,7 @@ func token(_ list: [String]) async throws(CommandFault) -> Int32 {
     throw .usage("token takes `explain` and a token")
   }
   let text = try tokenText(arguments.words[1])
-  let now = try number("now", of: arguments, 0...(1 << 40)).map { UnixTime($0) } ?? WallClock.system.now()
+  let now = try arguments.number("now", 0...(1 << 40)).map { UnixTime($0) } ?? WallClock.system.now()
   // With a key set and an audience nothing has to be set.
   let needsSettings = arguments["jwks"] == nil || arguments["audience"] == nil
   let settings = needsSettings ? try loadSettings(arguments) : nil

@@ -37,15 +37,15 @@ func accountID(_ word: String) throws(CommandFault) -> AccountID {
 // What is only read.
 
 private func listUsers(_ arguments: Arguments) async throws(CommandFault) -> Int32 {
-  let limit = Int(try number("limit", of: arguments, 1...1000) ?? 100)
-  let cursor = try number("after", of: arguments, 0...(.max)).map { AccountCursor(position: $0) }
-  let key = try searchKey(arguments)
+  let limit = Int(try arguments.number("limit", 1...1000) ?? 100)
+  let cursor = try arguments.number("after", 0...(.max)).map { AccountCursor(position: $0) }
+  let keys = try searchKeys(arguments)
   return try await withDatabase(arguments) { _, storage throws(CommandFault) in
     let page = try await fromStorage { () throws(StorageError) in
-      guard let key else { return try await storage.accounts(after: cursor, limit: limit) }
-      return AccountPage(accounts: try await storage.find([key]), next: nil)
+      guard let keys else { return try await storage.accounts(after: cursor, limit: limit) }
+      return AccountPage(accounts: try await storage.find(keys), next: nil)
     }
-    if key != nil, page.accounts.isEmpty {
+    if keys != nil, page.accounts.isEmpty {
       throw CommandFault(status: ExitStatus.refused, message: "there is no such account")
     }
     if arguments.has("json") {
@@ -66,16 +66,17 @@ private func listUsers(_ arguments: Arguments) async throws(CommandFault) -> Int
 }
 
 /// What is searched for; nil when everybody is listed.
-private func searchKey(_ arguments: Arguments) throws(CommandFault) -> AccountKey? {
+private func searchKeys(_ arguments: Arguments) throws(CommandFault) -> [AccountKey]? {
   switch (arguments["id"], arguments["email"], arguments["provider"], arguments["subject"]) {
   case (nil, nil, nil, nil): return nil
-  case (let id?, nil, nil, nil): return .id(try accountID(id))
+  case (let id?, nil, nil, nil): return [.id(try accountID(id))]
   case (nil, let text?, nil, nil):
-    guard let email = EmailAddress(text) else { throw .usage("--email takes an e-mail address") }
-    return .email(email)
+    let keys = AccountKey.spellings(ofEmail: text)
+    guard !keys.isEmpty else { throw .usage("--email takes an e-mail address") }
+    return keys
   case (nil, nil, let provider?, let text?):
     guard let subject = Subject(text) else { throw .usage("--subject takes a person's id at the provider") }
-    return .identity(ProviderIdentity(provider: provider, subject: subject))
+    return [.identity(ProviderIdentity(provider: provider, subject: subject))]
   default: throw .usage("search by --id, by --email, or by --provider and --subject")
   }
 }

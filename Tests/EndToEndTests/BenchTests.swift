@@ -139,12 +139,7 @@ import Wire
   @Test func `a server that dies in the middle is told of, and ends the run`() async throws {
     try await withStage { stage in
       let service = try await stage.start()
-      let child = stage.keep(
-        try ChildProcess(
-          Program.bench, ["jwks", "--url", service.baseURL, "--duration", "5m", "--warm-up", "0s"],
-          environment: Program.environment, folder: stage.folder))
-      // It has begun when there is more than nobody's connection.
-      while try await openConnections(of: service) < 32 { await Task.yield() }
+      let child = try await longRun(stage, service)
       try await service.kill()
       #expect(try await child.ended() == .exit(69))
       #expect(child.errorText.contains("the server is gone"))
@@ -155,16 +150,23 @@ import Wire
   @Test func `a run that is interrupted reports what it measured`() async throws {
     try await withStage { stage in
       let service = try await stage.start()
-      let child = stage.keep(
-        try ChildProcess(
-          Program.bench, ["jwks", "--url", service.baseURL, "--duration", "5m", "--warm-up", "0s"],
-          environment: Program.environment, folder: stage.folder))
-      while try await openConnections(of: service) < 32 { await Task.yield() }
+      let child = try await longRun(stage, service)
       child.send(signal: SIGINT)
       #expect(try await child.ended() == .exit(0))
       #expect(child.outputLines.contains { $0.contains("stopped before its time") })
       #expect(child.outputLines.contains { $0.hasPrefix("answered") })
     }
+  }
+
+  /// A run of five minutes that has begun.
+  private func longRun(_ stage: Stage, _ service: Service) async throws -> ChildProcess {
+    let child = stage.keep(
+      try ChildProcess(
+        Program.bench, ["jwks", "--url", service.baseURL, "--duration", "5m", "--warm-up", "0s"],
+        environment: Program.environment, folder: stage.folder))
+    // It has begun when there is more than nobody's connection.
+    while try await openConnections(of: service) < 32 { await Task.yield() }
+    return child
   }
 
   private func openConnections(of service: Service) async throws -> Int {

@@ -21,9 +21,7 @@ struct FirebaseAdministration: Sendable {
     }
     // A key that no account can have finds none.
     var keys = ids.compactMap { AccountID($0) }.map(AccountKey.id)
-    // As a provider wrote an address, and as an administrator's is kept.
-    let spellings = emails.flatMap { text in [text, asciiLowercase(text)] }
-    keys += spellings.compactMap { EmailAddress($0) }.map(AccountKey.email)
+    keys += emails.flatMap { AccountKey.spellings(ofEmail: $0) }
     for user in users {
       guard let provider = try user.text("providerId"), let raw = try user.text("rawId") else { continue }
       guard let subject = Subject(raw) else { continue }

@@ -31,9 +31,7 @@ struct UserAdministration: Sendable {
     switch (query["id"], query["email"], query["providerId"], query["subject"]) {
     case (nil, nil, nil, nil): return nil
     case (let id?, nil, nil, nil): return AccountID(id).map { [.id($0)] } ?? []
-    case (nil, let email?, nil, nil):
-      // As a provider wrote it, and as an administrator's is kept.
-      return [email, asciiLowercase(email)].compactMap { EmailAddress($0) }.map(AccountKey.email)
+    case (nil, let email?, nil, nil): return AccountKey.spellings(ofEmail: email)
     case (nil, nil, let provider?, let subject?):
       guard let subject = Subject(subject) else { return [] }
       return [.identity(ProviderIdentity(provider: asciiLowercase(provider), subject: subject))]

@@ -130,6 +130,7 @@ struct AccountCommandTests {
       }
       #expect(try await found("--id", person.localID) == [person.localID])
       #expect(try await found("--email", "ada@example.com") == [person.localID])
+      #expect(try await found("--email", "Ada@Example.com") == [person.localID])
       #expect(try await found("--provider", "apple.com", "--subject", subject) == [person.localID])
       #expect(try await found().count == 2)
     }
