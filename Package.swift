@@ -84,7 +84,7 @@ let package = Package(
       resources: [
         .embedInCode("Migrations/V0001_initial.sql"), .embedInCode("Migrations/V0002_accounts.sql"),
         .embedInCode("Migrations/V0003_signing_keys.sql"),
-        .embedInCode("Migrations/V0004_revocations_audit.sql"),
+        .embedInCode("Migrations/V0004_revocations_audit.sql"), .embedInCode("Migrations/V0005_apple.sql"),
       ]),
 
     // Layer 5: the HTTP face, and what an operator may set.
@@ -105,7 +105,7 @@ let package = Package(
       "MockApple", ["HTTPServer", "Threads", "Wire", "Domain", "Crypto", "JOSE"],
       resources: [
         .embedInCode("Keys/MockKeyA.pem"), .embedInCode("Keys/MockKeyB.pem"),
-        .embedInCode("Keys/MockKeyC.pem"),
+        .embedInCode("Keys/MockKeyC.pem"), .embedInCode("Keys/MockTeamKey.pem"),
       ]),
     module(
       "Bench",

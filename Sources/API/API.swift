@@ -129,7 +129,8 @@ package struct Endpoints: Sendable {
   }
 
   private var accounts: AccountAdministration {
-    AccountAdministration(storage: storage, watch: issuer.watch, clock: clock)
+    AccountAdministration(
+      storage: storage, watch: issuer.watch, appleBell: issuer.appleBell, clock: clock)
   }
 
   private func firebaseRoutes(

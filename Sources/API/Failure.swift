@@ -132,6 +132,7 @@ package enum FailureReason: String, Sendable, CaseIterable {
   case providerNotEnabled = "provider_not_enabled"
   case disableNotAllowed = "disable_not_allowed"
   case appleKeyMissing = "apple_key_missing"
+  case noAppleIdentity = "no_apple_identity"
   case customTokensNotEnabled = "custom_tokens_not_enabled"
 
   case bodyMalformed = "body_malformed"
@@ -331,6 +332,8 @@ extension FailureReason {
         .operationNotAllowed, 400,
         "The server has no private key of Apple's. Set BRAMLEY_APPLE_TEAM_ID, BRAMLEY_APPLE_KEY_ID and BRAMLEY_APPLE_PRIVATE_KEY."
       )
+    case .noAppleIdentity:
+      (.operationNotAllowed, 400, "The account has no identity at Apple. There is nothing to be revoked.")
     case .customTokensNotEnabled:
       (.operationNotAllowed, 400, "The server takes no custom tokens. Set BRAMLEY_CUSTOM_TOKEN_KEYS.")
 

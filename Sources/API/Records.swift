@@ -35,6 +35,7 @@ extension Account {
     out.member("photoUrl", photoURL)
     if let status = profile.realUserStatus { out.member("realUserStatus", status.rawValue) }
     if let customClaims { out.member("customClaims", json: Array(customClaims.utf8)) }
+    out.member("credentialState", credentialState.rawValue)
     out.member("identities", jsonArray: identities.map(\.json))
     further(&out)
     return out.finish()

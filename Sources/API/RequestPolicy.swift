@@ -6,6 +6,8 @@ internal import Synchronization
 /// What may change while the service runs, as one value: a request sees all of the old or all of the new.
 package final class RequestPolicy: Sendable {
   let appleRules: IdentityTokenRules
+  /// Whether there is a key with which codes can be exchanged and tokens revoked at Apple.
+  let hasAppleKey: Bool
   let apiKeys: APIKeys
   let serviceKeys: ServiceKeys
   let adminTokens: AdminTokens
@@ -19,12 +21,14 @@ package final class RequestPolicy: Sendable {
 
   /// - Parameter adminTokens: By the name of their holder.
   package init(
-    appleRules: IdentityTokenRules, apiKeys: [Secret<String>], serviceKeys: [Secret<String>],
+    appleRules: IdentityTokenRules, hasAppleKey: Bool, apiKeys: [Secret<String>],
+    serviceKeys: [Secret<String>],
     adminTokens: [String: Secret<String>],
     isDevMode: Bool, customTokenKeys: [PublicKey], allowedOrigins: [String], limits: RequestLimits,
     trustedProxies: [Network]
   ) {
     self.appleRules = appleRules
+    self.hasAppleKey = hasAppleKey
     self.apiKeys = APIKeys(apiKeys)
     self.serviceKeys = ServiceKeys(serviceKeys)
     self.adminTokens = AdminTokens(adminTokens)

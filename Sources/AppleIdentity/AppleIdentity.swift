@@ -1,5 +1,5 @@
 //===-- AppleIdentity ------------------------------------------------------===//
-// Apple's rules: identity tokens, the nonce, the key directory. Which issuer, audience, algorithm and key are
+// Apple's rules: identity tokens, the nonce, the key directory, codes and refresh tokens. Which issuer, audience, algorithm and key are
 // right is decided by settings and constants here, never by what a token says. Knows nothing of accounts and
 // sessions.
 //===------------------------------------------------------------------------===//

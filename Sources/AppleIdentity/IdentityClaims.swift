@@ -12,6 +12,8 @@ package struct IdentityClaims: Sendable, Equatable {
   /// Whatever the client put into its request to Apple, unchanged; nil when absent or empty.
   package let nonce: String?
   package let profile: Profile
+  /// `c_hash`: binds an authorization code that was given out with the token.
+  package let codeHash: String?
 
   /// Reads the claims; those of other names may be anything.
   ///
@@ -33,6 +35,7 @@ package struct IdentityClaims: Sendable, Equatable {
       email: email, isEmailVerified: email != nil && isTrue(object["email_verified"]),
       isPrivateEmail: email != nil && isTrue(object["is_private_email"]),
       realUserStatus: realUserStatus(object["real_user_status"]))
+    codeHash = object.text("c_hash")
   }
 }
 

@@ -70,7 +70,8 @@ package final class Node: Sendable {
           database: await probe.isReady() && !watch.isBlind, signingKey: issuer.keys.canSign,
           appleKeys: directory.isReady, isShuttingDown: isStopping.isSet)
       })
-    let reloading = Reloading(settings, log: log, entropy: entropy)
+    let reloading = Reloading(
+      settings, storage: storage, appleBell: issuer.appleBell, log: log, entropy: entropy, clock: clock)
     let counts = APIMetrics(metrics.registry)
     let tables = endpoints.tables(counts)
     func router(_ routes: [Route]) -> Router {
@@ -80,9 +81,16 @@ package final class Node: Sendable {
     }
     open.fill(router(admin == nil ? tables.open + tables.operators : tables.open))
     operators.fill(router(tables.operators))
-    maintenance = startMaintenance(
-      settings, issuer: issuer, changes: settled.changes, directory: directory, storage: storage, ring: ring,
-      clock: clock, entropy: entropy, metrics: metrics, log: log)
+    maintenance =
+      startMaintenance(
+        settings, issuer: issuer, changes: settled.changes, directory: directory, storage: storage,
+        ring: ring,
+        clock: clock, entropy: entropy, metrics: metrics, log: log)
+      + [
+        startAppleWorker(
+          settings, issuer: issuer, access: reloading.apple, directory: directory, fetcher: fetcher,
+          storage: storage, ring: ring, metrics: metrics, log: log)
+      ]
     self.watch = watch
     address = listener.address
     adminAddress = admin?.address
@@ -153,6 +161,21 @@ private func startMaintenance(
     Task { await keyWatch.run(atStart: changes) },
     Task { await warnOfLostSessions(settings, ring, to: log) },
   ]
+}
+
+private func startAppleWorker(
+  _ settings: Settings, issuer: SessionIssuer, access: AppleAccess, directory: KeyDirectory,
+  fetcher: CurlFetcher, storage: SQLiteStorage, ring: MasterKeyRing, metrics: NodeMetrics, log: Log
+) -> Task<Void, Never> {
+  let clock = WallClock.system
+  let measures = AppleMetrics(metrics.registry, clock: clock)
+  let calls = AppleCalls(
+    access: access, endpoints: AppleEndpoints(baseURL: settings.appleBaseURL, fetcher: fetcher, clock: clock),
+    directory: directory, ring: ring, clock: clock, entropy: .system, metrics: measures, log: log)
+  let worker = AppleWorker(
+    calls: calls, storage: storage, watch: issuer.watch, access: access, bell: issuer.appleBell, clock: clock,
+    metrics: measures, log: log)
+  return Task { await worker.run() }
 }
 
 private func openSigningKeys(

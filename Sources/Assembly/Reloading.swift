@@ -1,26 +1,39 @@
 internal import API
 internal import Domain
+internal import Sessions
 internal import Settings
+internal import Storage
 internal import Synchronization
 internal import Telemetry
 
-/// What may change while the service runs: client ids, API keys, administrators, the keys of custom tokens, origins,
+/// What may change while the service runs: client ids, the key for Apple, API keys, administrators, the keys of custom tokens, origins,
 /// rates, trusted proxies and the log level.
 final class Reloading: Sendable {
   let policies: PolicyHolder
+  let apple: AppleAccess
   private let rates: Mutex<(Rates, RequestLimits)>
   /// As it was at the start, when it was held against the listeners that there are.
   private let isDevMode: Bool
   private let log: Log
   private let entropy: Entropy
+  private let storage: any Storage
+  private let appleBell: Bell
+  private let clock: WallClock
 
-  init(_ settings: Settings, log: Log, entropy: Entropy) {
+  /// - Parameter appleBell: Rings when calls to Apple that failed are to be tried again.
+  init(
+    _ settings: Settings, storage: any Storage, appleBell: Bell, log: Log, entropy: Entropy, clock: WallClock
+  ) {
     let limits = makeLimits(settings.rates, entropy)
     rates = Mutex((settings.rates, limits))
     isDevMode = settings.isDevMode
     policies = PolicyHolder(makePolicy(settings, limits, isDevMode: isDevMode))
     self.log = log
     self.entropy = entropy
+    self.storage = storage
+    self.appleBell = appleBell
+    self.clock = clock
+    apple = AppleAccess(settings)
   }
 
   /// Puts new settings in force. Rates that stay as they were keep what they have counted.
@@ -31,6 +44,16 @@ final class Reloading: Sendable {
     }
     policies.replace(with: makePolicy(settings, limits, isDevMode: isDevMode))
     log.threshold = settings.logLevel
+    apple.take(settings)
+    Task {
+      // What waits may have waited for these very settings.
+      do throws(StorageError) {
+        _ = try await storage.hastenAppleWork(nil, at: clock.now())
+      } catch {
+        log.warning("apple_queue_unreadable", [.text("cause", "\(error)")])
+      }
+      appleBell.ring()
+    }
   }
 }
 
@@ -43,7 +66,8 @@ private func makePolicy(
   _ settings: Settings, _ limits: RequestLimits, isDevMode: Bool
 ) -> RequestPolicy {
   RequestPolicy(
-    appleRules: settings.appleRules, apiKeys: settings.apiKeys, serviceKeys: settings.serviceKeys,
+    appleRules: settings.appleRules, hasAppleKey: settings.appleKey != nil, apiKeys: settings.apiKeys,
+    serviceKeys: settings.serviceKeys,
     adminTokens: settings.adminTokens,
     isDevMode: isDevMode, customTokenKeys: settings.customTokenKeys, allowedOrigins: settings.allowedOrigins,
     limits: limits, trustedProxies: settings.trustedProxies)

@@ -86,20 +86,38 @@ package enum EmailOrigin: String, Sendable {
   case imported
 }
 
+/// Whether a person still lets the app know who he is, in the words of Apple's `getCredentialState(forUserID:)`.
+package enum CredentialState: String, Sendable, CaseIterable {
+  case authorized
+  /// Apple said that the consent is gone.
+  case revoked
+  /// The person is another subject by now: the app went to another team.
+  case transferred
+  /// There is no identity at Apple.
+  case notFound
+}
+
 /// One identity of an account, and what its provider says of the person there.
 package struct LinkedIdentity: Sendable, Hashable {
   package let identity: ProviderIdentity
   package var email: String?
   package var displayName: String?
   package var photoURL: String?
+  /// What was last heard of the consent; a sign-in proves it anew.
+  package var credentialState: CredentialState
+  /// The client that the person last signed in to; nil until then.
+  package var client: ClientID?
 
   package init(
-    _ identity: ProviderIdentity, email: String? = nil, displayName: String? = nil, photoURL: String? = nil
+    _ identity: ProviderIdentity, email: String? = nil, displayName: String? = nil, photoURL: String? = nil,
+    credentialState: CredentialState = .authorized, client: ClientID? = nil
   ) {
     self.identity = identity
     self.email = email
     self.displayName = displayName
     self.photoURL = photoURL
+    self.credentialState = credentialState
+    self.client = client
   }
 
   package var provider: String { identity.provider }
@@ -154,6 +172,11 @@ package struct Account: Sendable, Equatable {
   /// The account's identity at a provider.
   package func identity(at provider: String) -> LinkedIdentity? {
     identities.first { $0.provider == provider }
+  }
+
+  /// The state of the account's identity at Apple.
+  package var credentialState: CredentialState {
+    identity(at: appleProviderID)?.credentialState ?? .notFound
   }
 
   /// Takes over what a newer token says. Nothing is wiped by silence: a name stays as first given, an address

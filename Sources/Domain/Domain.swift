@@ -68,4 +68,16 @@ package enum Limits {
   package static let signingKeyLead: Int64 = 1800
   /// Seconds after which every node has noticed that another key signs.
   package static let signingKeyNotice: Int64 = 2
+  /// Seconds that an authorization code of Apple's lives (TN3107), and some for clocks that differ.
+  package static let authorizationCodeSeconds: Int64 = 330
+  /// Seconds for which a revocation is tried again and again.
+  package static let appleWorkSeconds: Int64 = 864_000
+  /// Seconds after which a refresh token of Apple's is looked at again: not more than once a day.
+  package static let revalidationSeconds: Int64 = 86_400
+  /// Seconds over which those looks are spread beyond that.
+  package static let revalidationSpread: Int64 = 7200
+  /// Calls to Apple that may wait for one account before a revocation is refused.
+  package static let appleWorkOfAccount = 20
+  /// Entries of the queue that one command shows.
+  package static let appleWorkPage = 1000
 }

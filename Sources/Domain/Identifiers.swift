@@ -100,6 +100,30 @@ package struct SessionID: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
+/// Names a secret of Apple's that is kept, wherever it goes: as a ``SessionID``, four bytes of time and twelve random ones.
+package struct AppleSecretID: Hashable, Sendable, CustomStringConvertible {
+  package let bytes: [UInt8]
+
+  /// Nil unless there are as many bytes as a ``SessionID`` has.
+  package init?(_ bytes: some Sequence<UInt8>) {
+    guard let id = SessionID(bytes) else { return nil }
+    self.bytes = id.bytes
+  }
+
+  package init(at time: UnixTime, from entropy: Entropy) {
+    bytes = SessionID(at: time, from: entropy).bytes
+  }
+
+  /// 32 lower-case hex digits.
+  package var description: String { hexText(bytes) }
+
+  /// Reads the form that `description` writes, and no other.
+  package init?(hex text: String) {
+    guard let bytes = hexBytes(text) else { return nil }
+    self.init(bytes)
+  }
+}
+
 /// Lower-case hexadecimal text of bytes.
 @inlinable
 package func hexText(_ bytes: some Collection<UInt8>) -> String {

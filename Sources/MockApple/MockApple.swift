@@ -1,5 +1,5 @@
 //===-- MockApple ----------------------------------------------------------===//
-// A stand-in for Apple: keys, discovery and a mint for any identity token, right or wrong. For development, tests
+// A stand-in for Apple: keys, discovery, a mint for any identity token, right or wrong, and the token endpoints. For development, tests
 // and load runs; no part of the service.
 //===------------------------------------------------------------------------===//
 
@@ -35,33 +35,82 @@ package struct MockApple: Sendable {
     return String(decoding: token, as: UTF8.self)
   }
 
+  /// An authorization code for the person and the client of an order, good for five minutes and one use.
+  ///
+  /// - Parameter redirectURI: Of a code of the web.
+  package func code(for order: TokenOrder, redirectURI: String? = nil) -> String {
+    MockGrant(
+      .code, subject: order.subject, client: order.audience ?? "", redirectURI: redirectURI,
+      email: order.email, issuedAt: clock.now(), serial: 0
+    ).text
+  }
+
   /// Answers one request.
   ///
   /// - Parameters:
   ///   - baseURL: Where it is reached, for the links of the discovery document.
   ///   - endpoint: The key endpoint that can be told to misbehave.
-  package func respond(to request: Request, baseURL: String, endpoint: KeyEndpoint) -> Response {
+  ///   - desk: The token endpoints.
+  package func respond(
+    to request: Request, baseURL: String, endpoint: KeyEndpoint, desk: TokenDesk
+  ) async -> Response {
     switch (request.method, request.path) {
     case ("GET", "/behaviour"): json(endpoint.json)
-    case ("POST", "/behaviour"): behave(request, endpoint)
+    case ("POST", "/behaviour"): behave(request, endpoint, desk)
+    case ("GET", "/calls"): json(desk.json)
+    case ("POST", "/teams"): know(request, desk)
+    case ("POST", "/withdraw"): withdraw(request, desk)
     case ("GET", "/auth/keys"): json(keySetJSON)
+    case (_, "/auth/token"), (_, "/auth/revoke"): await desk.respond(to: request)
     case ("GET", "/.well-known/openid-configuration"): json(discovery(baseURL))
     case ("POST", "/mint"): mint(request)
     default:
-      refusal(404, "there is /auth/keys, /.well-known/openid-configuration, POST /mint and /behaviour")
+      refusal(
+        404,
+        "there is /auth/keys, /auth/token, /auth/revoke, /.well-known/openid-configuration, POST /mint, /behaviour, "
+          + "/teams and /withdraw, and GET /calls")
     }
   }
 
-  private func behave(_ request: Request, _ endpoint: KeyEndpoint) -> Response {
-    guard let body = try? JSONObject(parsing: request.body),
-      let behaviour = body.text("keys").flatMap(KeyBehaviour.init(rawValue:))
-    else {
+  private func behave(_ request: Request, _ endpoint: KeyEndpoint, _ desk: TokenDesk) -> Response {
+    let body = try? JSONObject(parsing: request.body)
+    let keys = body?.text("keys").flatMap(KeyBehaviour.init(rawValue:))
+    let tokens = body?.text("tokens").flatMap(DeskBehaviour.init(rawValue:))
+    guard let body, keys != nil || tokens != nil else {
       let names = KeyBehaviour.allCases.map(\.rawValue).joined(separator: ", ")
-      return refusal(400, "`keys` is one of \(names)")
+      let others = DeskBehaviour.allCases.map(\.rawValue).joined(separator: ", ")
+      return refusal(400, "`keys` is one of \(names); `tokens` is one of \(others)")
     }
     let milliseconds = (try? body.optionalInteger("milliseconds")) ?? 3000
-    endpoint.behave(behaviour, milliseconds: min(max(milliseconds, 0), 60_000))
+    let bounded = min(max(milliseconds, 0), 60_000)
+    if let keys { endpoint.behave(keys, milliseconds: bounded) }
+    if let tokens { desk.behave(tokens, measure: (try? body.optionalInteger("oneIn")) ?? bounded) }
     return json(endpoint.json)
+  }
+
+  /// Takes the teams of a body for the only ones.
+  private func know(_ request: Request, _ desk: TokenDesk) -> Response {
+    guard let body = try? JSONObject(parsing: request.body), case .array(let values) = body["teams"] else {
+      return refusal(400, "`teams` is an array of objects with teamId, keyId and publicKey")
+    }
+    var members: [MockTeam.Member] = []
+    for value in values {
+      guard case .object(let team) = value, let id = team.text("teamId"),
+        let keyID = team.text("keyId").flatMap(KeyID.init),
+        let pem = team.text("publicKey"), let key = try? PublicKey.keys(inPEM: Array(pem.utf8)).first
+      else { return refusal(400, "a team is an object with teamId, keyId and publicKey, PEM") }
+      members.append(MockTeam.Member(team: id, keyID: keyID, key: key))
+    }
+    desk.know(members)
+    return json(Array("{}".utf8))
+  }
+
+  private func withdraw(_ request: Request, _ desk: TokenDesk) -> Response {
+    guard let body = try? JSONObject(parsing: request.body), let subject = body.text("subject"),
+      let client = body.text("clientId")
+    else { return refusal(400, "send subject and clientId") }
+    desk.withdraw(subject, client: client)
+    return json(Array("{}".utf8))
   }
 
   private func mint(_ request: Request) -> Response {
@@ -69,11 +118,16 @@ package struct MockApple: Sendable {
       return refusal(400, "the body is no JSON object")
     }
     do {
-      guard let token = try mint(TokenOrder(body)) else {
+      var order = try TokenOrder(body)
+      if try body.optionalFlag("code") ?? false {
+        order.code = code(for: order, redirectURI: try body.optionalText("redirectUri"))
+      }
+      guard let token = try mint(order) else {
         return refusal(400, "there is no key of that name")
       }
       var out = JSONWriter(reserving: 2048)
       out.member("idToken", token)
+      out.member("authorizationCode", order.code)
       return json(out.finish())
     } catch let error as JSONTypeError {
       return refusal(400, "`\(error.member)` has the wrong type")

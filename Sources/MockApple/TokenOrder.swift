@@ -19,6 +19,8 @@ package struct TokenOrder: Sendable {
   package var issuedAt: Int64?
   /// Seconds from `iat` to `exp`.
   package var lifetime: Int64 = 86_400
+  /// An authorization code that comes with the token; the token's `c_hash` names it.
+  package var code: String?
   /// Claims to set, whatever else was said; a null takes the claim out.
   package var claims: [(name: String, value: JSONValue)] = []
   /// Header members to set; a null takes the member out.
@@ -64,6 +66,9 @@ package struct TokenOrder: Sendable {
       members.append(("email", .text(email)))
       members.append(("email_verified", .flag(true)))
       if email.hasSuffix("@privaterelay.appleid.com") { members.append(("is_private_email", .flag(true))) }
+    }
+    if let code {
+      members.append(("c_hash", .text(base64URLText(Array(sha256(Array(code.utf8)).prefix(16))))))
     }
     members.append(("auth_time", .integer(issuedAt)))
     members.append(("nonce_supported", .flag(true)))

@@ -11,6 +11,7 @@ struct Migration: Sendable {
     Migration(version: 2, script: text(of: PackageResources.V0002_accounts_sql)),
     Migration(version: 3, script: text(of: PackageResources.V0003_signing_keys_sql)),
     Migration(version: 4, script: text(of: PackageResources.V0004_revocations_audit_sql)),
+    Migration(version: 5, script: text(of: PackageResources.V0005_apple_sql)),
   ]
 }
 

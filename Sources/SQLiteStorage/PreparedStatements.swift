@@ -23,6 +23,7 @@ final class PreparedStatements {
   let deleteRevocationsBefore: Statement
   let insertAuditEntry, auditAfter, auditOfAccount, sealAuditEntry, deleteAuditUpTo: Statement
   let auditSeal, writeAuditSeal, lease, writeLease: Statement
+  let apple: AppleStatements
 
   /// The id up to which the sweep has looked at sessions; nil before the first and after the last.
   var sweptSessionsUpTo: [UInt8]?
@@ -85,6 +86,38 @@ final class PreparedStatements {
     lease = try connection.prepare(HistorySQL.lease)
     writeLease = try connection.prepare(HistorySQL.writeLease)
 
+    apple = try AppleStatements(on: connection)
     self.connection = connection
+  }
+}
+
+/// Those about Apple's codes and tokens.
+final class AppleStatements {
+  let insertWork, updateWork, deleteWork, work, workDueBy, workOfAccount, workAfter, workCounts: Statement
+  let hastenWork: Statement
+  let insertGrant, updateGrant, deleteGrant, grant, grantsOfSubject, grantsDueBy, firstDates: Statement
+  let secretCounts, secretsNotSealedBy, resealWork, resealGrant: Statement
+
+  init(on connection: borrowing Connection) throws(SQLiteError) {
+    insertWork = try connection.prepare(AppleSQL.insertWork)
+    updateWork = try connection.prepare(AppleSQL.updateWork)
+    deleteWork = try connection.prepare(AppleSQL.deleteWork)
+    work = try connection.prepare(AppleSQL.work)
+    workDueBy = try connection.prepare(AppleSQL.workDueBy)
+    workOfAccount = try connection.prepare(AppleSQL.workOfAccount)
+    workAfter = try connection.prepare(AppleSQL.workAfter)
+    workCounts = try connection.prepare(AppleSQL.workCounts)
+    hastenWork = try connection.prepare(AppleSQL.hastenWork)
+    insertGrant = try connection.prepare(AppleSQL.insertGrant)
+    updateGrant = try connection.prepare(AppleSQL.updateGrant)
+    deleteGrant = try connection.prepare(AppleSQL.deleteGrant)
+    grant = try connection.prepare(AppleSQL.grant)
+    grantsOfSubject = try connection.prepare(AppleSQL.grantsOfSubject)
+    grantsDueBy = try connection.prepare(AppleSQL.grantsDueBy)
+    firstDates = try connection.prepare(AppleSQL.firstDates)
+    secretCounts = try connection.prepare(AppleSQL.secretCounts)
+    secretsNotSealedBy = try connection.prepare(AppleSQL.secretsNotSealedBy)
+    resealWork = try connection.prepare(AppleSQL.resealWork)
+    resealGrant = try connection.prepare(AppleSQL.resealGrant)
   }
 }

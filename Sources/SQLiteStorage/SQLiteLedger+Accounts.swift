@@ -147,6 +147,8 @@ extension Slots {
     add(identity.email)
     add(identity.displayName)
     add(identity.photoURL)
+    add(identity.credentialState.rawValue)
+    add(identity.client?.text)
   }
 }
 
@@ -167,7 +169,9 @@ private struct AccountRows {
     accounts[accounts.count - 1].identities.append(
       LinkedIdentity(
         identity, email: try row.optionalText(), displayName: try row.optionalText(),
-        photoURL: try row.optionalText()))
+        photoURL: try row.optionalText(),
+        credentialState: try required(CredentialState(rawValue: row.text())),
+        client: try row.optionalIdentifier()))
   }
 }
 

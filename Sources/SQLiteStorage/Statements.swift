@@ -43,7 +43,8 @@ enum AccountSQL {
     SELECT a.number, a.id, a.created_at, a.last_sign_in_at, a.is_disabled, a.is_anonymous, a.email,
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
-      a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url
+      a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
+      i.credential_state, i.client_id
     FROM accounts AS a LEFT JOIN identities AS i ON i.account = a.number
     WHERE a.id = ?1 ORDER BY i.provider
     """
@@ -52,7 +53,8 @@ enum AccountSQL {
     SELECT a.number, a.id, a.created_at, a.last_sign_in_at, a.is_disabled, a.is_anonymous, a.email,
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
-      a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url
+      a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
+      i.credential_state, i.client_id
     FROM identities AS held JOIN accounts AS a ON a.number = held.account
       JOIN identities AS i ON i.account = a.number
     WHERE held.provider = ?1 AND held.subject = ?2 ORDER BY i.provider
@@ -62,7 +64,8 @@ enum AccountSQL {
     SELECT a.number, a.id, a.created_at, a.last_sign_in_at, a.is_disabled, a.is_anonymous, a.email,
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
-      a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url
+      a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
+      i.credential_state, i.client_id
     FROM (SELECT * FROM accounts WHERE number > ?1 ORDER BY number LIMIT ?2) AS a
       LEFT JOIN identities AS i ON i.account = a.number
     ORDER BY a.number, i.provider
@@ -72,7 +75,8 @@ enum AccountSQL {
     SELECT a.number, a.id, a.created_at, a.last_sign_in_at, a.is_disabled, a.is_anonymous, a.email,
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
-      a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url
+      a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
+      i.credential_state, i.client_id
     FROM (SELECT * FROM accounts WHERE email = ?1 ORDER BY is_email_verified DESC, number LIMIT ?2) AS a
       LEFT JOIN identities AS i ON i.account = a.number
     ORDER BY a.is_email_verified DESC, a.number, i.provider
@@ -84,7 +88,8 @@ enum AccountSQL {
     SELECT a.number, a.id, a.created_at, a.last_sign_in_at, a.is_disabled, a.is_anonymous, a.email,
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
-      a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url
+      a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
+      i.credential_state, i.client_id
     FROM (SELECT number AS place, CASE ?1 WHEN 0 THEN id WHEN 1 THEN email
         WHEN 2 THEN coalesce(chosen_name, given_name) WHEN 3 THEN created_at ELSE last_sign_in_at END AS field
         FROM accounts ORDER BY field, place LIMIT ?2 OFFSET ?3) AS wanted
@@ -96,7 +101,8 @@ enum AccountSQL {
     SELECT a.number, a.id, a.created_at, a.last_sign_in_at, a.is_disabled, a.is_anonymous, a.email,
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
-      a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url
+      a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
+      i.credential_state, i.client_id
     FROM (SELECT number AS place, CASE ?1 WHEN 0 THEN id WHEN 1 THEN email
         WHEN 2 THEN coalesce(chosen_name, given_name) WHEN 3 THEN created_at ELSE last_sign_in_at END AS field
         FROM accounts ORDER BY field DESC, place LIMIT ?2 OFFSET ?3) AS wanted
@@ -129,12 +135,13 @@ enum AccountSQL {
     """
 
   static let insertIdentity: StaticString = """
-    INSERT INTO identities (account, provider, subject, email, display_name, photo_url)
-    SELECT number, ?2, ?3, ?4, ?5, ?6 FROM accounts WHERE id = ?1
+    INSERT INTO identities (account, provider, subject, email, display_name, photo_url, credential_state, client_id)
+    SELECT number, ?2, ?3, ?4, ?5, ?6, ?7, ?8 FROM accounts WHERE id = ?1
     """
 
   static let updateIdentity: StaticString = """
-    UPDATE identities SET email = ?3, display_name = ?4, photo_url = ?5 WHERE provider = ?1 AND subject = ?2
+    UPDATE identities SET email = ?3, display_name = ?4, photo_url = ?5, credential_state = ?6, client_id = ?7
+    WHERE provider = ?1 AND subject = ?2
     """
 
   static let deleteIdentity: StaticString = "DELETE FROM identities WHERE provider = ?1 AND subject = ?2"
@@ -292,4 +299,93 @@ enum HistorySQL {
     INSERT INTO leases (name, holder, until) VALUES (?1, ?2, ?3)
     ON CONFLICT (name) DO UPDATE SET holder = ?2, until = ?3
     """
+}
+
+/// `apple_grants` and `apple_work`.
+enum AppleSQL {
+  static let insertWork: StaticString = """
+    INSERT INTO apple_work (id, kind, secret, sealed, master_key, account, subject, client_id, redirect_uri,
+      created_at, due_at, attempts, fault, is_sent)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+    """
+
+  static let updateWork: StaticString = """
+    UPDATE apple_work SET kind = ?2, subject = ?3, due_at = ?4, attempts = ?5, fault = ?6, is_sent = ?7 WHERE id = ?1
+    """
+
+  static let deleteWork: StaticString = "DELETE FROM apple_work WHERE id = ?1"
+
+  static let work: StaticString = """
+    SELECT id, kind, secret, sealed, master_key, account, subject, client_id, redirect_uri, created_at, due_at,
+      attempts, fault, is_sent
+    FROM apple_work WHERE id = ?1
+    """
+
+  static let workDueBy: StaticString = """
+    SELECT id, kind, secret, sealed, master_key, account, subject, client_id, redirect_uri, created_at, due_at,
+      attempts, fault, is_sent
+    FROM apple_work WHERE due_at <= ?1 ORDER BY due_at, id LIMIT ?2
+    """
+
+  static let workOfAccount: StaticString = """
+    SELECT id, kind, secret, sealed, master_key, account, subject, client_id, redirect_uri, created_at, due_at,
+      attempts, fault, is_sent
+    FROM apple_work WHERE account = ?1 ORDER BY id
+    """
+
+  static let workAfter: StaticString = """
+    SELECT id, kind, secret, sealed, master_key, account, subject, client_id, redirect_uri, created_at, due_at,
+      attempts, fault, is_sent
+    FROM apple_work WHERE id > ?1 ORDER BY id LIMIT ?2
+    """
+
+  static let workCounts: StaticString = """
+    SELECT kind, count(*), min(created_at) FROM apple_work GROUP BY kind ORDER BY kind
+    """
+
+  static let hastenWork: StaticString = """
+    UPDATE apple_work SET due_at = ?1 WHERE due_at > ?1 AND fault IS NOT ?2
+    """
+
+  static let insertGrant: StaticString = """
+    INSERT INTO apple_grants (id, subject, client_id, account, sealed, master_key, obtained_at, checked_at, due_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+    """
+
+  static let updateGrant: StaticString = "UPDATE apple_grants SET checked_at = ?2, due_at = ?3 WHERE id = ?1"
+
+  static let deleteGrant: StaticString = "DELETE FROM apple_grants WHERE id = ?1"
+
+  static let grant: StaticString = """
+    SELECT id, subject, client_id, account, sealed, master_key, obtained_at, checked_at, due_at FROM apple_grants
+    WHERE id = ?1
+    """
+
+  static let grantsOfSubject: StaticString = """
+    SELECT id, subject, client_id, account, sealed, master_key, obtained_at, checked_at, due_at FROM apple_grants
+    WHERE subject = ?1 ORDER BY client_id
+    """
+
+  static let grantsDueBy: StaticString = """
+    SELECT id, subject, client_id, account, sealed, master_key, obtained_at, checked_at, due_at FROM apple_grants
+    WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2
+    """
+
+  static let firstDates: StaticString = """
+    SELECT (SELECT min(due_at) FROM apple_work), (SELECT min(due_at) FROM apple_grants)
+    """
+
+  static let secretCounts: StaticString = """
+    SELECT master_key, count(*) FROM (SELECT master_key FROM apple_work UNION ALL SELECT master_key FROM apple_grants)
+    GROUP BY master_key
+    """
+
+  static let secretsNotSealedBy: StaticString = """
+    SELECT id, secret, sealed, master_key FROM apple_work WHERE master_key <> ?1
+    UNION ALL SELECT id, 'refresh_token', sealed, master_key FROM apple_grants WHERE master_key <> ?1 LIMIT ?2
+    """
+
+  static let resealWork: StaticString = "UPDATE apple_work SET sealed = ?2, master_key = ?3 WHERE id = ?1"
+
+  static let resealGrant: StaticString = "UPDATE apple_grants SET sealed = ?2, master_key = ?3 WHERE id = ?1"
 }

@@ -6,10 +6,13 @@ package struct AccountAdministration: Sendable {
   package let storage: any Storage
   private let watch: SessionWatch
   private let clock: WallClock
+  private let appleBell: Bell
 
-  package init(storage: any Storage, watch: SessionWatch, clock: WallClock) {
+  /// - Parameter appleBell: Rings when there is something to be asked of Apple.
+  package init(storage: any Storage, watch: SessionWatch, appleBell: Bell, clock: WallClock) {
     self.storage = storage
     self.watch = watch
+    self.appleBell = appleBell
     self.clock = clock
   }
 
@@ -29,6 +32,7 @@ package struct AccountAdministration: Sendable {
     let outcome = try await storage.change(
       AccountChangeIntent(target: .administered(id), change: change, origin: origin, now: clock.now()))
     await watch.followOwnWrite()
+    if !change.removedProviders.isEmpty { appleBell.ring() }
     return outcome
   }
 
@@ -43,6 +47,7 @@ package struct AccountAdministration: Sendable {
           target: .administered($0), demandsDisabled: demandsDisabled, origin: origin, now: now)
       })
     await watch.followOwnWrite()
+    appleBell.ring()
     return outcomes
   }
 

@@ -17,6 +17,8 @@ package struct MasterKey: Sendable {
   let audit: MACKey
   /// Seals credentials that wait for another try.
   let pending: SealingKey
+  /// Seals what Apple gave out.
+  let apple: SealingKey
 
   /// - Parameter bytes: Exactly 32 bytes.
   package init(_ bytes: Secret<[UInt8]>) throws(CryptoError) {
@@ -28,6 +30,7 @@ package struct MasterKey: Sendable {
     challenge = MACKey(try deriveKey(from: bytes, purpose: "bramley nonce challenge v1"))
     seal = SealingKey(try deriveKey(from: bytes, purpose: "bramley signing key seal v1"))
     audit = MACKey(try deriveKey(from: bytes, purpose: "bramley audit seal v1"))
+    apple = SealingKey(try deriveKey(from: bytes, purpose: "bramley apple secret v1"))
     pending = SealingKey(try deriveKey(from: bytes, purpose: "bramley pending credential v1"))
   }
 }

@@ -63,6 +63,7 @@ extension SessionIssuer {
       target: .bearer(bearer(claims, at: now)), change: change, origin: origin, now: now)
     let outcome = try await asking { () throws(StorageError) in try await storage.change(intent) }
     await watch.followOwnWrite()
+    if !change.removedProviders.isEmpty { appleBell.ring() }
     return outcome
   }
 
@@ -73,7 +74,44 @@ extension SessionIssuer {
       target: .bearer(bearer(claims, at: now)), demandsDisabled: false, origin: origin, now: now)
     let outcomes = try await asking { () throws(StorageError) in try await storage.delete([intent]) }
     await watch.followOwnWrite()
+    appleBell.ring()
     if case .refused(let refusal)? = outcomes.first { throw .bearer(refusal) }
+  }
+
+  /// Has a code or a token that an app got from Apple revoked there; it is on disk when this returns.
+  ///
+  /// - Parameter fallbackClient: Whose it is, if the person has not signed in to any client yet.
+  package func revokeAtApple(
+    _ secret: Secret<String>, _ kind: AppleSecretKind, redirectURI: String?, fallbackClient: ClientID,
+    of claims: SessionTokenClaims
+  ) async throws(SessionRefusal) -> AppleRevocationOutcome {
+    let now = clock.now()
+    let intent = AppleRevocationIntent(
+      bearer: bearer(claims, at: now), secret: try sealed(secret, kind, at: now),
+      fallbackClient: fallbackClient, redirectURI: redirectURI, now: now)
+    let outcome = try await asking { () throws(StorageError) in try await storage.revokeAppleSecret(intent) }
+    appleBell.ring()
+    if case .refused(let refusal) = outcome { throw .bearer(refusal) }
+    return outcome
+  }
+
+  /// A code as it waits for its exchange.
+  func sealed(
+    _ code: AuthorizationCode?, for client: ClientID, at now: UnixTime
+  ) throws(SessionRefusal) -> AppleCode? {
+    guard let code else { return nil }
+    return AppleCode(
+      secret: try sealed(code.text, .code, at: now), client: client, redirectURI: code.redirectURI)
+  }
+
+  private func sealed(
+    _ secret: Secret<String>, _ kind: AppleSecretKind, at now: UnixTime
+  ) throws(SessionRefusal) -> AppleSecret {
+    do {
+      return try ring.seal(secret, as: kind, id: AppleSecretID(at: now, from: entropy), entropy: entropy)
+    } catch {
+      throw .cannotSign
+    }
   }
 
   /// A session cookie: what a session token says, for longer, by an issuer of its own, so that neither is taken for

@@ -59,6 +59,8 @@ package struct SignInRequest: Sendable {
   package let rawNonce: String
   package let demandsChallenge: Bool
   package let link: SessionTokenClaims?
+  /// An authorization code that belongs to the token and is to be exchanged.
+  package var code: AuthorizationCode?
 
   package init(
     identity: ProviderIdentity, audience: ClientID, profile: Profile, name: PersonName?, device: Device?,
@@ -81,11 +83,25 @@ package struct SignInRequest: Sendable {
   }
 }
 
+/// What an app got of Apple's beside the token.
+package struct AuthorizationCode: Sendable {
+  package let text: Secret<String>
+  /// Nil for a native one.
+  package let redirectURI: String?
+
+  package init(text: Secret<String>, redirectURI: String?) {
+    self.text = text
+    self.redirectURI = redirectURI
+  }
+}
+
 /// A credential that comes back as a pending one, asking for a session.
 package struct PendingSignInRequest: Sendable {
   package let pending: PendingCredential
   package let device: Device?
   package let link: SessionTokenClaims?
+  /// As that of a ``SignInRequest``.
+  package var code: AuthorizationCode?
 
   package init(pending: PendingCredential, device: Device?, link: SessionTokenClaims?) {
     self.pending = pending
@@ -109,6 +125,8 @@ package final class SessionIssuer: Sendable {
   private let verified = VerifiedTokens()
   /// Follows what makes tokens bad; at once after what this node does.
   package let watch: SessionWatch
+  /// Rings when there is something to be asked of Apple.
+  package let appleBell = Bell()
 
   package init(
     rules: SessionTokenRules, recentLoginWindow: Int64, linking: AccountLinking,
@@ -155,15 +173,17 @@ package final class SessionIssuer: Sendable {
   ) async throws(SessionRefusal) -> IssuedSession {
     let now = clock.now()
     let challenge = ring.challenge(from: request.rawNonce)
-    return try await signIn(
-      SignInIntent(
-        identity: request.identity, profile: request.profile, name: request.name, device: request.device,
-        credential: request.credential, credentialExpiresAt: request.tokenExpiresAt + rules.leeway,
-        challenge: challenge?.credential, objection: objection(to: request, challenge: challenge, now: now),
-        link: request.link.map { bearer($0, at: now) }, linking: linking, isPending: false,
-        createsAccount: createsAccount, newAccount: AccountID(from: entropy),
-        newSession: SessionID(at: now, from: entropy), masterKey: ring.current.id, rules: openingRules,
-        origin: origin, retryWindow: rules.limits.signInRetryWindow, now: now))
+    var intent = SignInIntent(
+      identity: request.identity, profile: request.profile, name: request.name, device: request.device,
+      credential: request.credential, credentialExpiresAt: request.tokenExpiresAt + rules.leeway,
+      challenge: challenge?.credential, objection: objection(to: request, challenge: challenge, now: now),
+      link: request.link.map { bearer($0, at: now) }, linking: linking, isPending: false,
+      createsAccount: createsAccount, newAccount: AccountID(from: entropy),
+      newSession: SessionID(at: now, from: entropy), masterKey: ring.current.id, rules: openingRules,
+      origin: origin, retryWindow: rules.limits.signInRetryWindow, now: now)
+    intent.client = request.audience
+    intent.code = try sealed(request.code, for: request.audience, at: now)
+    return try await signIn(intent)
   }
 
   /// Signs a person in, or links an identity, on the strength of an earlier request.
@@ -172,15 +192,17 @@ package final class SessionIssuer: Sendable {
   ) async throws(SessionRefusal) -> IssuedSession {
     let now = clock.now()
     let pending = request.pending
+    var intent = SignInIntent(
+      identity: pending.identity, profile: pending.profile, name: pending.name, device: request.device,
+      credential: pending.credential, credentialExpiresAt: pending.credentialExpiresAt,
+      challenge: pending.challenge, objection: nil, link: request.link.map { bearer($0, at: now) },
+      linking: linking, isPending: true, createsAccount: createsAccount,
+      newAccount: AccountID(from: entropy), newSession: SessionID(at: now, from: entropy),
+      masterKey: ring.current.id, rules: openingRules, origin: origin, retryWindow: 0, now: now)
+    intent.client = pending.audience
+    intent.code = try sealed(request.code, for: pending.audience, at: now)
     do {
-      return try await signIn(
-        SignInIntent(
-          identity: pending.identity, profile: pending.profile, name: pending.name, device: request.device,
-          credential: pending.credential, credentialExpiresAt: pending.credentialExpiresAt,
-          challenge: pending.challenge, objection: nil, link: request.link.map { bearer($0, at: now) },
-          linking: linking, isPending: true, createsAccount: createsAccount,
-          newAccount: AccountID(from: entropy), newSession: SessionID(at: now, from: entropy),
-          masterKey: ring.current.id, rules: openingRules, origin: origin, retryWindow: 0, now: now))
+      return try await signIn(intent)
     } catch {
       throw error == .credentialAlreadyUsed ? .pendingTokenInvalid : error
     }
@@ -211,6 +233,7 @@ package final class SessionIssuer: Sendable {
     if intent.link != nil || openingRules.maximum > 0 { await watch.followOwnWrite() }
     switch outcome {
     case .signedIn(let grant, let isNewUser):
+      if intent.code != nil { appleBell.ring() }
       // A session of another id than the one that was offered was there before.
       let isRepeat = grant.session.id != intent.newSession
       return try issue(grant, isNewUser: isNewUser, isRepeat: isRepeat, now: intent.now)

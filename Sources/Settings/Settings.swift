@@ -57,6 +57,12 @@ package struct Settings: Sendable {
   package let isDevMode: Bool
   package let appleRules: IdentityTokenRules
   package let appleBaseURL: String
+  /// What proves the team to Apple; nil: code exchange and revocation are off.
+  package let appleKey: TeamKey?
+  /// The other team's, during a transfer.
+  package let oldAppleKey: TeamKey?
+  /// Whether sessions end when Apple says that the consent is gone.
+  package let revalidationEndsSessions: Bool
   package let sessionAlgorithm: SignatureAlgorithm
   /// Seconds that a signing key signs; zero: until somebody asks for the next.
   package let keyRotation: Int64

@@ -1,7 +1,9 @@
+internal import AppleIdentity
 internal import Crypto
 internal import Domain
 
-// Who may do what: administrators, development, accounts that join or have no identity, and who signs for others.
+// Who may do what: administrators, development, accounts that join or have no identity, who signs for others, and with
+// what we prove ourselves to Apple.
 
 extension SettingsReader {
   mutating func adminTokens() -> [String: Secret<String>] {
@@ -32,6 +34,32 @@ extension SettingsReader {
     }
     if !proxies.isEmpty { raw.fault("dev_mode", "cannot be on while a proxy is trusted") }
     return true
+  }
+
+  /// The key of a team, of which all three settings are there or none.
+  ///
+  /// - Parameter prefix: Of the names of its settings.
+  mutating func teamKey(_ prefix: String) -> TeamKey? {
+    let names = ["team_id", "key_id", "private_key"].map { prefix + $0 }
+    let values = names.map { name in text(name).flatMap { $0.isEmpty ? nil : $0 } }
+    guard values.contains(where: { $0 != nil }) else { return nil }
+    for (name, value) in zip(names, values) where value == nil {
+      raw.fault(name, "is missing: \(names.joined(separator: ", ")) belong together")
+    }
+    guard let team = values[0], let keyID = values[1], let pem = values[2] else { return nil }
+    do {
+      return try TeamKey(team: team, keyID: keyID, pem: Secret(pem))
+    } catch {
+      switch error {
+      case .idMalformed:
+        raw.fault(names[0], "and \(names[1]) must be ids as Apple gives them out: letters and digits")
+      case .keyUnreadable:
+        raw.fault(names[2], "must be the PEM text of the .p8 file, newlines literal or as `\\n`")
+      case .notP256: raw.fault(names[2], "must be a P-256 key, as every .p8 file of Apple's holds")
+      case .cannotSign: raw.fault(names[2], "holds a key that does not sign")
+      }
+      return nil
+    }
   }
 
   mutating func accountLinking() -> AccountLinking {

@@ -30,7 +30,10 @@ package func readSettings(
     masterKeys: reader.masterKeys(), apiKeys: reader.list("api_keys").map { Secret($0) },
     serviceKeys: reader.list("service_keys").map { Secret($0) },
     adminTokens: reader.adminTokens(), isDevMode: isDevMode,
-    appleRules: apple.rules, appleBaseURL: reader.appleBaseURL(), sessionAlgorithm: reader.sessionAlgorithm(),
+    appleRules: apple.rules, appleBaseURL: reader.appleBaseURL(), appleKey: reader.teamKey("apple_"),
+    oldAppleKey: reader.teamKey("apple_old_"),
+    revalidationEndsSessions: reader.flag("revalidate_ends_sessions", default: true),
+    sessionAlgorithm: reader.sessionAlgorithm(),
     keyRotation: reader.number("key_rotation", 0...315_360_000, default: 2_592_000),
     sessionTTL: reader.number("session_ttl", Limits.sessionTokenSeconds, default: 3600),
     sessionIdleTTL: reader.number("session_idle_ttl", 600...315_360_000, default: 2_592_000),
@@ -136,13 +139,14 @@ struct SettingsReader {
     return number
   }
 
-  mutating func flag(_ name: String) -> Bool {
+  mutating func flag(_ name: String, default standard: Bool = false) -> Bool {
     switch text(name) {
-    case nil, "false": return false
+    case nil: return standard
+    case "false": return false
     case "true": return true
     default:
       raw.fault(name, "must be true or false")
-      return false
+      return standard
     }
   }
 

@@ -15,6 +15,8 @@ package struct Setting: Sendable {
       "allowed_origins",
       "rate_signin",
       "rate_refresh", "rate_signup", "trusted_proxies", "log_level", "admin_token", "custom_token_keys",
+      "apple_team_id", "apple_key_id", "apple_private_key", "apple_old_team_id", "apple_old_key_id",
+      "apple_old_private_key", "revalidate_ends_sessions",
     ].contains(name)
   }
 
@@ -69,8 +71,28 @@ package let allSettings: [Setting] = [
     meaning: "comma list of bundle ids and Services IDs, each with an optional nonce rule: "
       + "`:nonce=sha256` (default), `raw`, `challenge` or `raw+challenge`"),
   Setting(
+    name: "apple_team_id", defaultText: "none", isSecret: false,
+    meaning: "team id of the .p8 key; without the key, code exchange and revocation are off"),
+  Setting(
+    name: "apple_key_id", defaultText: "none", isSecret: false, meaning: "key id of the .p8 key"),
+  Setting(
+    name: "apple_private_key", defaultText: "none", isSecret: true,
+    meaning: "the .p8 key's PEM text, newlines literal or as `\\n`"),
+  Setting(
+    name: "apple_old_team_id", defaultText: "none", isSecret: false,
+    meaning: "team id of the other team's key, during a transfer"),
+  Setting(
+    name: "apple_old_key_id", defaultText: "none", isSecret: false,
+    meaning: "key id of the other team's key"),
+  Setting(
+    name: "apple_old_private_key", defaultText: "none", isSecret: true,
+    meaning: "the other team's key, as apple_private_key"),
+  Setting(
+    name: "revalidate_ends_sessions", defaultText: "true", isSecret: false,
+    meaning: "`true`: sessions end when Apple says that the person took the consent back"),
+  Setting(
     name: "apple_base_url", defaultText: "https://appleid.apple.com", isSecret: false,
-    meaning: "where Apple's /auth/keys is; http only for loopback"),
+    meaning: "where Apple's /auth/keys, /auth/token and /auth/revoke are; http only for loopback"),
   Setting(
     name: "apple_issuers", defaultText: "https://appleid.apple.com", isSecret: false,
     meaning: "comma list of exact `iss` values"),

@@ -87,7 +87,7 @@ package func decideAccountChange(
   let wasDisabled = account.isDisabled
   account.apply(change, at: intent.now)
   try ledger.update(account)
-  try changeIdentities(of: &account, change, in: &ledger)
+  try changeIdentities(of: &account, change, at: intent.now, in: &ledger)
   if let moment = change.validSince {
     let limit = moment >= intent.now - nowSeconds ? UnixTime(.max) : moment
     try ledger.finishSessions(of: account.id, openedUpTo: limit, as: .revoked, at: intent.now)
@@ -126,11 +126,13 @@ extension AccountChange {
 }
 
 private func changeIdentities(
-  of account: inout Account, _ change: AccountChange, in ledger: inout some Ledger
+  of account: inout Account, _ change: AccountChange, at now: UnixTime, in ledger: inout some Ledger
 ) throws(StorageError) {
   for provider in change.removedProviders {
     guard let removed = account.identity(at: provider) else { continue }
     try ledger.delete(removed.identity)
+    // Nobody would know later whose it was.
+    if provider == appleProviderID { try ledger.relinquish(removed.subject, of: account.id, at: now) }
     account.identities.removeAll { $0.provider == provider }
   }
   for added in change.addedIdentities {

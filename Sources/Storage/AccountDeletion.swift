@@ -34,6 +34,9 @@ package func decideAccountDeletion(
   }
   guard account.isDisabled || !intent.demandsDisabled else { return .notDisabled }
   try ledger.finishSessions(of: account.id, as: .ended, at: intent.now)
+  if let apple = account.identity(at: appleProviderID) {
+    try ledger.relinquish(apple.subject, of: account.id, at: intent.now)
+  }
   try ledger.delete(account.id)
   try ledger.revoke(.account, of: account.id, at: intent.now)
   try ledger.audit(.accountDeleted, by: intent.origin, at: intent.now, account: account.id)

@@ -27,6 +27,10 @@ package struct AuditAction: RawRepresentable, Hashable, Sendable, CaseIterable {
   package static let keyRotated = AuditAction(rawValue: "key_rotated")
   package static let keyRevoked = AuditAction(rawValue: "key_revoked")
   package static let keysRewrapped = AuditAction(rawValue: "keys_rewrapped")
+  package static let appleCodeExchanged = AuditAction(rawValue: "apple_code_exchanged")
+  package static let appleTokenRevoked = AuditAction(rawValue: "apple_token_revoked")
+  package static let appleWorkGivenUp = AuditAction(rawValue: "apple_work_given_up")
+  package static let credentialRevoked = AuditAction(rawValue: "credential_revoked")
   package static let auditRestarted = AuditAction(rawValue: "audit_restarted")
 
   /// The words that this version writes.
@@ -34,7 +38,8 @@ package struct AuditAction: RawRepresentable, Hashable, Sendable, CaseIterable {
     accountCreated, accountImported, accountChanged, accountDisabled, accountEnabled, accountDeleted,
     signedIn,
     identityLinked, signedOut, sessionsEnded, sessionLimit, refreshTokenReused, lateRepeat, counterAhead,
-    keyMade, keyRotated, keyRevoked, keysRewrapped, auditRestarted,
+    keyMade, keyRotated, keyRevoked, keysRewrapped, appleCodeExchanged, appleTokenRevoked, appleWorkGivenUp,
+    credentialRevoked, auditRestarted,
   ]
 }
 

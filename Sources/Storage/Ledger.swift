@@ -60,6 +60,39 @@ package protocol Ledger {
   mutating func lease(_ name: String) throws(StorageError) -> Lease?
   mutating func write(_ lease: Lease) throws(StorageError)
 
+  mutating func insert(_ work: AppleWork) throws(StorageError)
+  /// Writes what changes in the life of a piece of work.
+  mutating func update(_ work: AppleWork) throws(StorageError)
+  mutating func deleteAppleWork(_ id: AppleSecretID) throws(StorageError)
+  mutating func appleWork(_ id: AppleSecretID) throws(StorageError) -> AppleWork?
+  /// What is due at a moment, the longest due first.
+  mutating func appleWork(dueBy now: UnixTime, limit: Int) throws(StorageError) -> [AppleWork]
+  mutating func appleWork(of account: AccountID) throws(StorageError) -> [AppleWork]
+  /// Work in the order of its ids, behind one of them.
+  mutating func appleWork(after id: AppleSecretID?, limit: Int) throws(StorageError) -> [AppleWork]
+  mutating func appleWorkCounts() throws(StorageError) -> [AppleWorkCount]
+  /// Has everything come due that is not under way.
+  /// - Returns: How much there was that was not due.
+  mutating func hastenAppleWork(to now: UnixTime) throws(StorageError) -> Int
+
+  mutating func insert(_ grant: AppleGrant) throws(StorageError)
+  /// Writes when it was and will be looked at.
+  mutating func update(_ grant: AppleGrant) throws(StorageError)
+  mutating func deleteAppleGrant(_ id: AppleSecretID) throws(StorageError)
+  mutating func appleGrant(_ id: AppleSecretID) throws(StorageError) -> AppleGrant?
+  mutating func appleGrants(of subject: Subject) throws(StorageError) -> [AppleGrant]
+  /// What is due at a moment, the longest due first.
+  mutating func appleGrants(dueBy now: UnixTime, limit: Int) throws(StorageError) -> [AppleGrant]
+  /// When the first work, and the first look at a grant, is due.
+  mutating func firstAppleDates() throws(StorageError) -> (work: UnixTime?, grant: UnixTime?)
+
+  /// How many secrets of Apple's each master key seals.
+  mutating func appleSecretCounts() throws(StorageError) -> [MasterKeyID: Int]
+  /// Secrets that another master key seals.
+  mutating func appleSecrets(notSealedBy key: MasterKeyID, limit: Int) throws(StorageError) -> [AppleSecret]
+  /// Writes the seal of the secret of this id, wherever it is kept.
+  mutating func reseal(_ secret: AppleSecret) throws(StorageError)
+
   /// Returns how many rows went. With the last session of an anonymous account the account goes.
   mutating func sweep(_ rules: SweepRules) throws(StorageError) -> Int
   /// Writes one small row.

@@ -49,6 +49,8 @@ package struct MemoryLedger: Ledger {
   private var lastLine: Int64 = 0
   private var chain = AuditChainState(anchor: nil, head: nil)
   private var leases: [String: Lease] = [:]
+  var appleQueue: [AppleSecretID: AppleWork] = [:]
+  var appleTokens: [AppleSecretID: AppleGrant] = [:]
 
   package mutating func spentCredential(_ key: CredentialKey) throws(StorageError) -> SpentCredential? {
     spent[key]

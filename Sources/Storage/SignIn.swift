@@ -47,6 +47,21 @@ package enum SignInObjection: Sendable, Equatable {
   case challengeExpired
 }
 
+/// An authorization code of Apple's, to be exchanged when the person is signed in.
+package struct AppleCode: Sendable, Equatable {
+  package let secret: AppleSecret
+  /// The client that it was given out to.
+  package let client: ClientID
+  /// Belongs to a code of the web.
+  package let redirectURI: String?
+
+  package init(secret: AppleSecret, client: ClientID, redirectURI: String?) {
+    self.secret = secret
+    self.client = client
+    self.redirectURI = redirectURI
+  }
+}
+
 /// A verified identity that wants a session.
 package struct SignInIntent: Sendable {
   package let identity: ProviderIdentity
@@ -74,6 +89,10 @@ package struct SignInIntent: Sendable {
   /// Seconds in which the same request gets the same session.
   package let retryWindow: Int64
   package let now: UnixTime
+  /// The client that the person signed in to, if that is known.
+  package var client: ClientID?
+  /// What came beside the credential, to be exchanged at Apple.
+  package var code: AppleCode?
 
   package init(
     identity: ProviderIdentity, profile: Profile, name: PersonName?, device: Device?,
@@ -176,11 +195,16 @@ private func welcome(
   guard !holder.isDisabled else { return .accountDisabled }
   var account = holder
   account.learn(intent.profile, name: intent.name, at: intent.now)
-  if let place = account.identities.firstIndex(where: { $0.identity == intent.identity }),
-    let email = intent.profile.email?.text, account.identities[place].email != email
-  {
-    account.identities[place].email = email
-    try ledger.update(account.identities[place])
+  if let place = account.identities.firstIndex(where: { $0.identity == intent.identity }) {
+    var linked = account.identities[place]
+    if let email = intent.profile.email?.text { linked.email = email }
+    if let client = intent.client { linked.client = client }
+    linked.credentialState = .authorized
+    // Nothing is written for nearly everybody.
+    if linked != account.identities[place] {
+      account.identities[place] = linked
+      try ledger.update(linked)
+    }
   }
   try ledger.update(account)
   return .signedIn(try openSession(intent, for: account, isNewUser: false, in: &ledger), isNewUser: false)
@@ -256,9 +280,17 @@ private func openSession(
         key: key, expiresAt: intent.credentialExpiresAt, usedAt: intent.now, session: session.id,
         isNewUser: isNewUser, linkTarget: intent.link?.account, isFinal: intent.isPending))
   }
+  if let code = intent.code {
+    try ledger.insert(
+      AppleWork(
+        secret: code.secret, kind: .exchange, account: account.id, subject: intent.identity.subject,
+        client: code.client, redirectURI: code.redirectURI, createdAt: intent.now, dueAt: intent.now))
+  }
   return SessionGrant(account: account, session: session)
 }
 
 extension SignInIntent {
-  fileprivate var linkedIdentity: LinkedIdentity { LinkedIdentity(identity, email: profile.email?.text) }
+  fileprivate var linkedIdentity: LinkedIdentity {
+    LinkedIdentity(identity, email: profile.email?.text, client: client)
+  }
 }

@@ -88,6 +88,32 @@ package protocol Storage: Sendable {
   /// Takes a piece of work, or keeps it; false while another node has it.
   func take(_ lease: Lease, at now: UnixTime) async throws(StorageError) -> Bool
 
+  /// Begins calls to Apple that are due; see ``decideAppleWorkClaim(limit:until:at:in:)``.
+  func beginAppleWork(limit: Int, until: UnixTime, at now: UnixTime) async throws(StorageError) -> [AppleWork]
+  /// Writes what a call to Apple came to.
+  func settle(_ settlement: AppleWorkSettlement) async throws(StorageError)
+  /// Calls to Apple that wait, in the order in which they were asked for.
+  func appleWork(after id: AppleSecretID?, limit: Int) async throws(StorageError) -> [AppleWork]
+  func appleWorkCounts() async throws(StorageError) -> [AppleWorkCount]
+  /// Has one call to Apple, or all, come due now; returns how many there were.
+  func hastenAppleWork(_ id: AppleSecretID?, at now: UnixTime) async throws(StorageError) -> Int
+  /// Has a token or a code of Apple's revoked that a bearer brings.
+  func revokeAppleSecret(_ intent: AppleRevocationIntent) async throws(StorageError) -> AppleRevocationOutcome
+  /// Takes out grants whose turn it is; see ``decideAppleGrantClaim(limit:at:in:)``.
+  func claimAppleGrants(limit: Int, at now: UnixTime) async throws(StorageError) -> [AppleGrant]
+  /// Writes what Apple said of a grant; returns whether the consent is gone, which was not known before.
+  func report(_ report: AppleGrantReport) async throws(StorageError) -> Bool
+  /// What is kept of Apple's for a person.
+  func appleGrants(of subject: Subject) async throws(StorageError) -> [AppleGrant]
+  func appleAgenda() async throws(StorageError) -> AppleAgenda
+  /// Has no node look at grants before a moment.
+  func pauseAppleGrants(until moment: UnixTime) async throws(StorageError)
+  func appleSecretCounts() async throws(StorageError) -> [MasterKeyID: Int]
+  /// Secrets of Apple's that another master key seals.
+  func appleSecrets(notSealedBy key: MasterKeyID, limit: Int) async throws(StorageError) -> [AppleSecret]
+  /// Puts other seals in the place of those; what has gone or was resealed meanwhile stays as it is.
+  func resealAppleSecrets(_ changes: [AppleResealing]) async throws(StorageError)
+
   /// Sessions of an account that nobody ended, newest first.
   func sessions(of account: AccountID) async throws(StorageError) -> [Session]
   /// How many sessions that live at a moment each master key serves.

@@ -10,11 +10,15 @@ private let usage = """
 
   usage: bramley-mock-apple serve [--listen HOST:PORT]
          bramley-mock-apple keys
+         bramley-mock-apple team
          bramley-mock-apple token --audience ID [--nonce-raw RAW | --nonce CLAIM] [--subject SUB] [--email ADDRESS]
              [--issued-at SECONDS] [--expires-in SECONDS] [--key KID] [--claim NAME=JSON]… [--header NAME=JSON]…
              [--payload TEXT] [--break-signature]
 
   `--claim NAME=null` leaves a claim out. The mint over HTTP is POST /mint with the same words in camel case.
+  `team` prints the ids and the private key of the one team that it knows, as a service needs them for codes. POST /mint
+  with "code":true gives an authorization code as well; GET /calls tells what came to the token endpoints, which
+  POST /behaviour {"tokens":"unavailable"} makes misbehave; POST /withdraw takes a person's consent back.
   `serve` also names `keysListen`, a key endpoint that POST /behaviour {"keys":"slow","milliseconds":3000} makes
   misbehave; GET /behaviour tells how often it was asked.
   exit status: 0 done; 1 refused; 64 wrong usage; 69 the address cannot be had
@@ -36,6 +40,9 @@ func runMockApple(_ arguments: [String]) async -> Int32 {
     case "keys":
       print(String(decoding: apple.keySetJSON, as: UTF8.self))
       return 0
+    case "team":
+      print(teamJSON())
+      return 0
     case "token": return try mintToken(rest, apple)
     default: return complain(64, "there is no command `\(command)`; --help lists them")
     }
@@ -50,6 +57,14 @@ private let systemClock = WallClock {
   var now = timespec()
   unsafe clock_gettime(CLOCK_REALTIME, &now)
   return UnixTime(Int64(now.tv_sec))
+}
+
+private func teamJSON() -> String {
+  var out = JSONWriter()
+  out.member("teamId", MockTeam.id)
+  out.member("keyId", MockTeam.keyID.text)
+  out.member("privateKey", MockTeam.pem)
+  return String(decoding: out.finish(), as: UTF8.self)
 }
 
 private func mintToken(_ list: [String], _ apple: MockApple) throws -> Int32 {
@@ -100,6 +115,7 @@ private func serve(_ list: [String], _ apple: MockApple) async throws -> Int32 {
     throw CommandFault.usage("--listen takes HOST:PORT")
   }
   let endpoint = try KeyEndpoint(apple.keys, clock: systemClock)
+  let desk = try TokenDesk(apple, clock: systemClock)
   let listener = try HTTPListener(
     ListenerConfiguration(
       host: String(address[..<colon]), port: port, threads: 1, connectionLimit: 4096, bodyLimit: 1 << 20,
@@ -109,8 +125,9 @@ private func serve(_ list: [String], _ apple: MockApple) async throws -> Int32 {
     refusal: { _, _ in Response(status: 400, closesConnection: true) },
     respond: { request in
       // The name under which the caller reached it is the name that its links carry.
-      apple.respond(
-        to: request, baseURL: "http://" + (request.headers.first("Host") ?? address), endpoint: endpoint)
+      await apple.respond(
+        to: request, baseURL: "http://" + (request.headers.first("Host") ?? address), endpoint: endpoint,
+        desk: desk)
     })
   var ready = JSONWriter()
   ready.member("event", "ready")

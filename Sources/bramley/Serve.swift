@@ -25,6 +25,9 @@ func serve(_ list: [String]) async throws(CommandFault) -> Int32 {
     for warning in settings.warnings + [masterKeyFileWarning(settings)].compactMap(\.self) {
       log.warning("setting_doubtful", [.text("problem", warning)])
     }
+    if settings.appleKey == nil {
+      log.info("apple_calls_off", [.text("cause", "apple_key_missing")])
+    }
     let started = printed(arguments)
     for await signal in try nodeSignals() where signal == .reload { reload(node, arguments, started, log) }
     log.info("stopping", [])

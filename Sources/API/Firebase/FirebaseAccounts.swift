@@ -1,3 +1,4 @@
+internal import AppleIdentity
 internal import Domain
 internal import HTTPServer
 internal import Sessions
@@ -76,22 +77,41 @@ struct FirebaseAccounts: Sendable {
     return .kind("identitytoolkit#DeleteAccountResponse")
   }
 
-  /// `accounts:revokeToken`: Apple's consent, by a code of Apple's.
+  /// `accounts:revokeToken`: Apple's consent, by a code or a token of Apple's. It is on disk when this answers, and goes
+  /// to Apple at once; the app may delete the account without waiting for that.
   func revokeToken(_ call: Call) async throws(Failure) -> Response {
     let body = try call.firebaseBody()
     let claims = try bearer(of: body)
     let provider = try body.text("providerId").map(asciiLowercase)
     guard provider == appleProviderID else { throw Failure(.invalidProviderID) }
-    guard try body.enumeration("tokenType", of: RevocableTokenType.self) != nil else {
+    guard let type = try body.enumeration("tokenType", of: RevocableTokenType.self) else {
       throw Failure(.fieldMissing, field: "tokenType")
     }
-    guard try body.text("token", atMost: Limits.codeBytes) != nil else {
+    guard let token = try body.text("token", atMost: Limits.codeBytes) else {
       throw Failure(.fieldMissing, field: "token")
     }
-    _ = try await outOfBody { () throws(Failure) in
+    let redirectURI = try body.text("redirectUri", atMost: Limits.codeBytes)
+    let account = try await outOfBody { () throws(Failure) in
       try await asking { () throws(SessionRefusal) in try await issuer.account(of: claims) }
     }
-    throw Failure(.appleKeyMissing)
+    let clients = call.policy.appleRules.clients.keys.map(\.text).sorted()
+    guard call.policy.hasAppleKey, let client = clients.first.flatMap(ClientID.init) else {
+      throw Failure(.appleKeyMissing)
+    }
+    try call.policy.limits.take(Array(account.id.text.utf8), from: call.policy.limits.signInsByAccount)
+    let outcome = try await outOfBody { () throws(Failure) in
+      try await asking { () throws(SessionRefusal) in
+        try await issuer.revokeAtApple(
+          Secret(token), type.secretKind, redirectURI: redirectURI, fallbackClient: client, of: claims)
+      }
+    }
+    switch outcome {
+    case .queued: return .json(Array("{}".utf8))
+    case .tooMany: throw Failure(tooManyAttempts: 60)
+    case .noIdentity: throw Failure(.noAppleIdentity)
+    case .refused(let refusal):
+      throw Failure(refusing: SessionRefusal.bearer(refusal)).withoutChallenge
+    }
   }
 
   private func bearer(of body: FirebaseBody) throws(Failure) -> SessionTokenClaims {
@@ -99,6 +119,16 @@ struct FirebaseAccounts: Sendable {
     try body.refuse(["targetProjectId"], as: .insufficientPermission)
     guard let claims = try bearers.claims(of: body.text("idToken")) else { throw Failure(.missingIDToken) }
     return claims
+  }
+}
+
+extension RevocableTokenType {
+  fileprivate var secretKind: AppleSecretKind {
+    switch self {
+    case .refreshToken: .refreshToken
+    case .accessToken: .accessToken
+    case .code: .code
+    }
   }
 }
 

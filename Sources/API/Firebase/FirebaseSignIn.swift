@@ -10,6 +10,8 @@ struct FirebaseSignIn: Sendable {
   private let postBody: PostBody
   private let pendingToken: String?
   private let createsAccount: Bool
+  /// Nil for the address that the SDKs send for native sign-ins.
+  private let redirectURI: String?
   /// Whether a conflict is answered with 200 and an `errorMessage`, as iOS always asks.
   private let returnsConflicts: Bool
 
@@ -39,6 +41,10 @@ struct FirebaseSignIn: Sendable {
     }
     idToken = try body.text("idToken")
     createsAccount = try body.flag("autoCreate") ?? true
+    let isNative = ["http://localhost", "http://localhost/"].contains {
+      $0.utf8.elementsEqual(requestURI.utf8)
+    }
+    redirectURI = isNative || requestURI.utf8.count > Limits.codeBytes ? nil : requestURI
     returnsConflicts = try body.flag("returnIdpCredential") ?? false
     // Said, but without effect: tokens always come.
     _ = try body.flag("returnSecureToken")
@@ -47,7 +53,8 @@ struct FirebaseSignIn: Sendable {
   func order(link: SessionTokenClaims?) -> SignInOrder {
     SignInOrder(
       idToken: postBody.idToken, rawNonces: postBody.nonces, pendingToken: pendingToken, name: postBody.name,
-      device: nil, createsAccount: createsAccount, link: link)
+      device: nil, createsAccount: createsAccount, link: link, code: postBody.code,
+      possibleCode: postBody.accessToken, redirectURI: redirectURI)
   }
 
   /// The answer. JavaScript looks at the presence of `needConfirmation`, `errorMessage` and `mfaPendingCredential`

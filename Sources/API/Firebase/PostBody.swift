@@ -29,6 +29,8 @@ package struct PostBody: Equatable, Sendable {
   /// What can be read of `user`, else nil: no sign-in fails for a name. An e-mail address beside it is not read.
   package let name: PersonName?
   package let code: String?
+  /// What an SDK calls an access token: for Apple it may be the authorization code. Nil for what is too long for one.
+  package let accessToken: String?
 
   /// Takes a `postBody` apart.
   package init(parsing text: String) throws(PostBodyError) {
@@ -36,6 +38,9 @@ package struct PostBody: Equatable, Sendable {
     providerID = try values[.providerID].flatMap(onlyReading).map(lowercased)
     idToken = try values[.idToken].flatMap(onlyReading)
     code = try values[.code].flatMap(onlyReading)
+    accessToken = try? values[.accessToken].flatMap(onlyReading).flatMap {
+      $0.utf8.count <= Limits.codeBytes ? $0 : nil
+    }
     guard (code?.utf8.count ?? 0) <= Limits.codeBytes else { throw .codeTooLong }
     nonces = try values[.nonce].map(nonceReadings) ?? []
     name = values[.user].flatMap(personName)

@@ -23,7 +23,8 @@ struct SignIn: Sendable {
   {
     let order = SignInOrder(
       idToken: body.idToken, rawNonces: [body.rawNonce], pendingToken: nil, name: body.name,
-      device: body.device, createsAccount: body.autoCreate, link: try bearers.bearer(of: call.request))
+      device: body.device, createsAccount: body.autoCreate, link: try bearers.bearer(of: call.request),
+      code: body.code, redirectURI: body.redirectURI)
     let result = try await operation.perform(order, call)
     switch result {
     case .signedIn(let signedIn):
@@ -93,6 +94,8 @@ private struct SignInBody {
   let name: PersonName?
   let device: Device?
   let autoCreate: Bool
+  let code: String?
+  let redirectURI: String?
 
   init(_ body: JSONObject) throws(Failure) {
     let provider = try body.field(text: "providerId")
@@ -112,9 +115,8 @@ private struct SignInBody {
       try inside("device") { () throws(Failure) in try makeDevice(fields) }
     }
     autoCreate = try body.field(flag: "autoCreate") ?? true
-    // Of the right type or refused, so that an app finds out before the day they are needed.
-    _ = try body.field(text: "authorizationCode", atMost: Limits.codeBytes)
-    _ = try body.field(text: "redirectUri", atMost: Limits.codeBytes)
+    code = try body.field(text: "authorizationCode", atMost: Limits.codeBytes)
+    redirectURI = try body.field(text: "redirectUri", atMost: Limits.codeBytes)
   }
 }
 

@@ -18,6 +18,12 @@ struct SignInOrder: Sendable {
   let createsAccount: Bool
   /// The session whose account the identity is to be added to.
   let link: SessionTokenClaims?
+  /// Apple's authorization code.
+  let code: String?
+  /// What is a code if the token says so: some SDKs send it in the place of an access token.
+  var possibleCode: String? = nil
+  /// The redirect URI of a code of the web.
+  let redirectURI: String?
 }
 
 /// What a wire form answers a sign-in with.
@@ -99,19 +105,21 @@ struct SignInOperation: Sendable {
     } catch {
       throw Failure(FailureReason(error))
     }
-    let request = SignInRequest(
+    var request = SignInRequest(
       identity: ProviderIdentity(provider: appleProviderID, subject: claims.subject),
       audience: claims.audience, profile: claims.profile, name: order.name, device: order.device,
       tokenDigest: token.verified.digest, tokenIssuedAt: claims.issuedAt, tokenExpiresAt: claims.expiresAt,
       isTokenTooOld: token.verified.isTooOld, rawNonce: rawNonce,
       demandsChallenge: token.verified.nonceRule.demandsChallenge, link: order.link)
+    request.code = code(of: order, beside: token.verified, call.policy)
+    let asked = request
     return try await outcome(
       of: order,
       Proof(subject: claims.subject, email: claims.profile.email, token: token, rawNonce: rawNonce),
       call,
-      pendingToken: { issuer.pendingToken(for: request) },
+      pendingToken: { issuer.pendingToken(for: asked) },
       open: { (createsAccount) throws(SessionRefusal) in
-        try await issuer.signIn(request, createsAccount: createsAccount, by: call.origin(.person))
+        try await issuer.signIn(asked, createsAccount: createsAccount, by: call.origin(.person))
       })
   }
 
@@ -130,14 +138,33 @@ struct SignInOperation: Sendable {
       guard beside.verified.digest == pending.credential.digest else { throw Failure(.invalidPendingToken) }
       token = beside
     }
-    let request = PendingSignInRequest(pending: pending, device: order.device, link: order.link)
+    var request = PendingSignInRequest(pending: pending, device: order.device, link: order.link)
+    request.code = code(of: order, beside: token?.verified, call.policy)
+    let asked = request
     let proof = Proof(
       subject: pending.identity.subject, email: pending.profile.email, token: token, rawNonce: nil)
     return try await outcome(
       of: order, proof, call, pendingToken: { pendingToken },
       open: { (createsAccount) throws(SessionRefusal) in
-        try await issuer.signIn(request, createsAccount: createsAccount, by: call.origin(.person))
+        try await issuer.signIn(asked, createsAccount: createsAccount, by: call.origin(.person))
       })
+  }
+
+  /// The code that is to be exchanged. One of another token than this is dropped: no sign-in fails for it, which has been
+  /// proved by the token alone.
+  private func code(
+    of order: SignInOrder, beside token: VerifiedIdentityToken?, _ policy: RequestPolicy
+  ) -> AuthorizationCode? {
+    guard policy.hasAppleKey else { return nil }
+    if let code = order.code {
+      guard token?.fit(of: code) != .foreign else {
+        metrics.foreignCodes.add()
+        return nil
+      }
+      return AuthorizationCode(text: Secret(code), redirectURI: order.redirectURI)
+    }
+    guard let code = order.possibleCode, token?.fit(of: code) == .bound else { return nil }
+    return AuthorizationCode(text: Secret(code), redirectURI: order.redirectURI)
   }
 
   private func outcome(

@@ -1,0 +1,176 @@
+internal import AppleIdentity
+internal import Crypto
+internal import Domain
+internal import Sessions
+internal import Storage
+internal import Synchronization
+internal import Telemetry
+
+/// Makes the calls that the queue holds and says what comes of them; writes nothing.
+struct AppleCalls: Sendable {
+  let access: AppleAccess
+  let endpoints: AppleEndpoints
+  let directory: KeyDirectory
+  let ring: MasterKeyRing
+  let clock: WallClock
+  let entropy: Entropy
+  let metrics: AppleMetrics
+  let log: Log
+  private let complaints = Complaints()
+
+  init(
+    access: AppleAccess, endpoints: AppleEndpoints, directory: KeyDirectory, ring: MasterKeyRing,
+    clock: WallClock, entropy: Entropy, metrics: AppleMetrics, log: Log
+  ) {
+    self.access = access
+    self.endpoints = endpoints
+    self.directory = directory
+    self.ring = ring
+    self.clock = clock
+    self.entropy = entropy
+    self.metrics = metrics
+    self.log = log
+  }
+
+  /// How often Apple's keys are waited for, a second each, with a refresh token in hand that nobody else will get.
+  private static let keyPatience = 5
+
+  func outcome(of work: AppleWork) async -> AppleWorkResult {
+    let terms = access.terms
+    guard let key = terms.key else { return setback(.unsent, "apple_key_missing", work) }
+    guard let secret = ring.open(work.secret) else {
+      complain("master_key_missing", isError: true)
+      return setback(.unsent, "master_key_missing", work)
+    }
+    do throws(AppleFault) {
+      if work.secret.kind == .code {
+        let answer = try await counted { () throws(AppleFault) in
+          try await endpoints.exchange(
+            code: secret, redirectURI: work.redirectURI, for: work.client, by: key)
+        }
+        return await judge(answer, work, terms.rules)
+      }
+      try await counted { () throws(AppleFault) in
+        try await endpoints.revoke(
+          secret, hint: work.secret.kind.rawValue, for: work.client, by: key)
+      }
+      return .revoked
+    } catch {
+      return setback(AppleSetback(error), error.label, work)
+    }
+  }
+
+  /// Whether a refresh token is good; nil when Apple does not say.
+  func verdict(on grant: AppleGrant) async -> Result<AppleGrantVerdict, AppleFault>? {
+    guard let key = access.terms.key, let token = ring.open(grant.secret) else { return nil }
+    do throws(AppleFault) {
+      try await counted { () throws(AppleFault) in
+        try await endpoints.refresh(token, for: grant.client, by: key)
+      }
+      return .success(.good)
+    } catch {
+      return error == .grantRefused ? .success(.refused) : .failure(error)
+    }
+  }
+
+  /// The refresh token of an answer, if the identity token beside it says whose it is.
+  private func judge(
+    _ answer: TokenAnswer, _ work: AppleWork, _ rules: IdentityTokenRules
+  ) async -> AppleWorkResult {
+    guard let token = answer.refreshToken else { return .dropped(AppleSurrender.answerUnusable.rawValue) }
+    var tries = 0
+    while true {
+      do throws(ReturnedTokenFault) {
+        try await checkReturnedToken(
+          answer.idToken, subject: work.subject, client: work.client, rules: rules, directory: directory,
+          clock: clock)
+        break
+      } catch {
+        tries += 1
+        if error == .refused(.keysUnavailable), tries < Self.keyPatience,
+          (try? await Task.sleep(for: .seconds(1))) != nil
+        {
+          continue
+        }
+        let surrender = AppleSurrender(error)
+        log.error("apple_answer_refused", [.text("cause", surrender.rawValue)])
+        return .dropped(surrender.rawValue)
+      }
+    }
+    let now = clock.now()
+    let id = AppleSecretID(at: now, from: entropy)
+    guard let kept = try? ring.seal(token, as: .refreshToken, id: id, entropy: entropy) else {
+      return .dropped(AppleSurrender.answerUnusable.rawValue)
+    }
+    return .exchanged(kept, nextCheck: kept.nextLook(after: now))
+  }
+
+  private func setback(_ setback: AppleSetback, _ word: String, _ work: AppleWork) -> AppleWorkResult {
+    let jitter = Double(entropy.bytes(1).first ?? 0) / 255
+    return work.result(after: setback, word, jitter: jitter, at: clock.now())
+  }
+
+  private func counted<R>(
+    _ call: () async throws(AppleFault) -> R
+  ) async throws(AppleFault) -> R {
+    do throws(AppleFault) {
+      let answer = try await call()
+      metrics.count(nil)
+      return answer
+    } catch {
+      metrics.count(error)
+      if case .misconfigured = error {
+        complain(error.label, isError: true)
+      } else if error != .grantRefused, error != .transient(.shuttingDown) {
+        complain(error.label, isError: false)
+      }
+      throw error
+    }
+  }
+
+  /// Tells of what goes wrong, of each kind once a minute: a thousand waiting calls fail alike.
+  private func complain(_ cause: String, isError: Bool) {
+    guard complaints.isNews(cause, at: clock.now()) else { return }
+    if isError {
+      log.error("apple_misconfigured", [.text("cause", cause)])
+    } else {
+      log.warning("apple_call_failed", [.text("cause", cause)])
+    }
+  }
+}
+
+/// When each complaint was last made.
+private final class Complaints: Sendable {
+  private let times = Mutex<[String: UnixTime]>([:])
+
+  func isNews(_ cause: String, at now: UnixTime) -> Bool {
+    times.withLock { times in
+      if let last = times[cause], (0..<60).contains(now.since(last)) { return false }
+      times[cause] = now
+      return true
+    }
+  }
+}
+
+extension AppleSetback {
+  init(_ fault: AppleFault) {
+    switch fault {
+    case .grantRefused: self = .refused
+    case .misconfigured(.cannotSign): self = .unsent
+    case .misconfigured: self = .misconfigured
+    case .throttled: self = .declined
+    case .transient(.addressNotAllowed), .transient(.couldNotConnect), .transient(.tlsFailed): self = .unsent
+    case .transient: self = .uncertain
+    }
+  }
+}
+
+extension AppleSurrender {
+  fileprivate init(_ fault: ReturnedTokenFault) {
+    switch fault {
+    case .missing: self = .answerUnusable
+    case .otherPerson: self = .otherPerson
+    case .refused: self = .tokenRefused
+    }
+  }
+}

@@ -1,0 +1,144 @@
+internal import AppleIdentity
+internal import Domain
+internal import Sessions
+internal import Storage
+internal import Synchronization
+internal import Telemetry
+
+/// Asks of Apple what the queue holds, and looks at each refresh token once a day.
+///
+/// Every node does both. What one has begun is marked in the database before it is sent, so no other begins it; it comes
+/// due again when the node has died. The bell rings when there is something new, when a call is over, and every second
+/// for what others wrote and for what has come due.
+struct AppleWorker: Sendable {
+  let calls: AppleCalls
+  let storage: any Storage
+  let watch: SessionWatch
+  let access: AppleAccess
+  let bell: Bell
+  let clock: WallClock
+  let metrics: AppleMetrics
+  let log: Log
+
+  /// Calls at a time.
+  private static let callLimit = 8
+  /// Looks at a time.
+  private static let lookLimit = 4
+  /// Seconds after which a call that was begun comes due again: longer than any takes, its answer's checks included.
+  private static let claimSeconds: Int64 = 20
+  /// Seconds for which nobody looks at tokens when Apple says that it is too much.
+  private static let pauseSeconds: Int64 = 900
+
+  /// Works until it is cancelled.
+  func run() async {
+    let (work, looks) = (Places(Self.callLimit), Places(Self.lookLimit))
+    let timer = Task { [bell] in
+      repeat { bell.ring() } while (try? await Task.sleep(for: .seconds(1))) != nil
+    }
+    await withDiscardingTaskGroup { group in
+      var counted: UnixTime?
+      var isBlind = false
+      for await _ in bell.rings {
+        do throws(StorageError) {
+          let now = clock.now()
+          let agenda = try await storage.appleAgenda()
+          if counted.map({ !(0..<5).contains(now.since($0)) }) ?? true {
+            metrics.show(try await storage.appleWorkCounts(), agenda)
+            counted = now
+          }
+          for item in try await begin(agenda, places: work, at: now) {
+            group.addTask { await perform(item, work) }
+          }
+          for grant in try await claim(agenda, places: looks, at: now) {
+            group.addTask { await look(at: grant, looks) }
+          }
+          isBlind = false
+        } catch {
+          if !isBlind { log.warning("apple_queue_unreadable", [.text("cause", "\(error)")]) }
+          isBlind = true
+        }
+      }
+    }
+    timer.cancel()
+  }
+
+  private func begin(
+    _ agenda: AppleAgenda, places: Places, at now: UnixTime
+  ) async throws(StorageError) -> [AppleWork] {
+    guard access.terms.key != nil, let due = agenda.workDueAt, due <= now, places.free > 0 else { return [] }
+    let begun = try await storage.beginAppleWork(
+      limit: places.free, until: now + Self.claimSeconds, at: now)
+    places.take(begun.count)
+    return begun
+  }
+
+  private func claim(
+    _ agenda: AppleAgenda, places: Places, at now: UnixTime
+  ) async throws(StorageError) -> [AppleGrant] {
+    guard access.terms.key != nil, let due = agenda.grantDueAt, due <= now, places.free > 0,
+      agenda.pausedUntil.map({ $0 <= now }) ?? true
+    else { return [] }
+    let claimed = try await storage.claimAppleGrants(limit: places.free, at: now)
+    places.take(claimed.count)
+    return claimed
+  }
+
+  private func perform(_ work: AppleWork, _ places: Places) async {
+    let result = await calls.outcome(of: work)
+    await written("apple_outcome_lost") { () throws(StorageError) in
+      try await storage.settle(AppleWorkSettlement(work: work, result: result, now: clock.now()))
+    }
+    metrics.count(result)
+    places.leave()
+    bell.ring()
+  }
+
+  private func look(at grant: AppleGrant, _ places: Places) async {
+    let askedAt = clock.now()
+    switch await calls.verdict(on: grant) {
+    case .success(let verdict)?:
+      await written("apple_verdict_lost") { () throws(StorageError) in
+        let isNews = try await storage.report(
+          AppleGrantReport(
+            grant: grant, verdict: verdict, askedAt: askedAt, endsSessions: access.terms.endsSessions,
+            now: clock.now()))
+        if isNews { await watch.followOwnWrite() }
+      }
+      metrics.count(revalidation: verdict == .good ? "good" : "revoked")
+    case .failure(.throttled)?:
+      await written("apple_pause_lost") { () throws(StorageError) in
+        try await storage.pauseAppleGrants(until: clock.now() + Self.pauseSeconds)
+      }
+      metrics.count(revalidation: "throttled")
+    case .failure?, nil: metrics.count(revalidation: "unknown")
+    }
+    places.leave()
+    bell.ring()
+  }
+
+  /// Writes what Apple said, which it may not say again: a few times, if it must be.
+  private func written(_ event: StaticString, _ write: () async throws(StorageError) -> Void) async {
+    var tries = 0
+    while true {
+      do throws(StorageError) {
+        return try await write()
+      } catch {
+        tries += 1
+        guard tries < 5 else { return log.error(event, [.text("cause", "\(error)")]) }
+        try? await Task.sleep(for: .milliseconds(200))
+      }
+    }
+  }
+}
+
+/// How many may be under way at a time.
+private final class Places: Sendable {
+  private let limit: Int
+  private let taken = Mutex(0)
+
+  init(_ limit: Int) { self.limit = limit }
+
+  var free: Int { taken.withLock { limit - $0 } }
+  func take(_ count: Int) { taken.withLock { $0 += count } }
+  func leave() { taken.withLock { $0 -= 1 } }
+}

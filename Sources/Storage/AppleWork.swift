@@ -1,0 +1,251 @@
+package import Domain
+
+/// What a secret of Apple's is, by the word that OAuth has for it.
+package enum AppleSecretKind: String, Sendable, CaseIterable {
+  case code
+  case refreshToken = "refresh_token"
+  case accessToken = "access_token"
+}
+
+/// A secret of Apple's as it is kept: sealed, with its id and its kind bound into the seal.
+package struct AppleSecret: Sendable, Equatable {
+  package let id: AppleSecretID
+  package let kind: AppleSecretKind
+  package let sealed: [UInt8]
+  package let masterKey: MasterKeyID
+
+  package init(id: AppleSecretID, kind: AppleSecretKind, sealed: [UInt8], masterKey: MasterKeyID) {
+    self.id = id
+    self.kind = kind
+    self.sealed = sealed
+    self.masterKey = masterKey
+  }
+}
+
+/// One call to Apple that has to be made, for as long as it has not been.
+package struct AppleWork: Sendable, Equatable {
+  /// What is to be done with the secret.
+  package enum Kind: String, Sendable, CaseIterable {
+    /// A code becomes a refresh token, which is kept.
+    case exchange
+    case revoke
+    /// A code becomes a refresh token, which is revoked.
+    case exchangeThenRevoke = "exchange_then_revoke"
+  }
+
+  package let secret: AppleSecret
+  package var kind: Kind
+  package let account: AccountID
+  /// Whose it has to be; nil once nobody here is known by it any more.
+  package var subject: Subject?
+  /// The client that the secret was given out to.
+  package let client: ClientID
+  package let redirectURI: String?
+  package let createdAt: UnixTime
+  package var dueAt: UnixTime
+  /// How often it was begun. Also tells one beginning from the next.
+  package var attempts: Int
+  /// What the last attempt met, in a word.
+  package var fault: String?
+  /// Whether Apple may have had it, and the answer did not arrive.
+  package var isSent: Bool
+
+  package init(
+    secret: AppleSecret, kind: Kind, account: AccountID, subject: Subject?, client: ClientID,
+    redirectURI: String?, createdAt: UnixTime, dueAt: UnixTime, attempts: Int = 0, fault: String? = nil,
+    isSent: Bool = false
+  ) {
+    self.secret = secret
+    self.kind = kind
+    self.account = account
+    self.subject = subject
+    self.client = client
+    self.redirectURI = redirectURI
+    self.createdAt = createdAt
+    self.dueAt = dueAt
+    self.attempts = attempts
+    self.fault = fault
+    self.isSent = isSent
+  }
+
+  package var id: AppleSecretID { secret.id }
+}
+
+/// How much of one kind waits.
+package struct AppleWorkCount: Sendable, Equatable {
+  package let kind: AppleWork.Kind
+  package let count: Int
+  package let oldest: UnixTime
+
+  package init(kind: AppleWork.Kind, count: Int, oldest: UnixTime) {
+    self.kind = kind
+    self.count = count
+    self.oldest = oldest
+  }
+}
+
+/// When there is something to do next; nil for never.
+package struct AppleAgenda: Sendable, Equatable {
+  package let workDueAt: UnixTime?
+  package let grantDueAt: UnixTime?
+  /// Until when no grant is looked at, since Apple said that it is too much.
+  package let pausedUntil: UnixTime?
+
+  package init(workDueAt: UnixTime?, grantDueAt: UnixTime?, pausedUntil: UnixTime?) {
+    self.workDueAt = workDueAt
+    self.grantDueAt = grantDueAt
+    self.pausedUntil = pausedUntil
+  }
+}
+
+/// What a call to Apple came to.
+package enum AppleWorkResult: Sendable, Equatable {
+  /// A refresh token for the code.
+  ///
+  /// - nextCheck: When the token is first looked at again.
+  case exchanged(AppleSecret, nextCheck: UnixTime)
+  case revoked
+  /// Nothing more can come of it; the word says why.
+  case dropped(String)
+  /// - isSent: Whether Apple may have had it.
+  case postponed(until: UnixTime, fault: String, isSent: Bool)
+}
+
+/// What became of a piece of work that was begun.
+package struct AppleWorkSettlement: Sendable {
+  /// As it was begun.
+  package let work: AppleWork
+  package let result: AppleWorkResult
+  package let now: UnixTime
+
+  package init(work: AppleWork, result: AppleWorkResult, now: UnixTime) {
+    self.work = work
+    self.result = result
+    self.now = now
+  }
+}
+
+/// Begins what is due: it is marked as sent, and comes due again when nothing is heard of it.
+///
+/// - Parameter until: When it comes due again.
+/// - Returns: The work as it was before but for its attempts, so that ``AppleWork/isSent`` tells of an earlier attempt.
+package func decideAppleWorkClaim(
+  limit: Int, until: UnixTime, at now: UnixTime, in ledger: inout some Ledger
+) throws(StorageError) -> [AppleWork] {
+  var begun: [AppleWork] = []
+  for var work in try ledger.appleWork(dueBy: now, limit: limit) {
+    work.attempts += 1
+    begun.append(work)
+    (work.isSent, work.fault, work.dueAt) = (true, AppleWork.sending, until)
+    try ledger.update(work)
+  }
+  return begun
+}
+
+/// Decides what a call's outcome changes, inside a transaction.
+package func decideAppleWorkSettlement(
+  _ settlement: AppleWorkSettlement, in ledger: inout some Ledger
+) throws(StorageError) {
+  let present = try ledger.appleWork(settlement.work.id)
+  // Nothing heard for too long, it was begun anew: of failures the later one counts, of successes the first.
+  let isCurrent = present.map { $0.attempts == settlement.work.attempts } ?? false
+  let work = present ?? settlement.work
+  switch settlement.result {
+  case .exchanged(let secret, let nextCheck):
+    if present != nil { try ledger.deleteAppleWork(work.id) }
+    try keep(secret, of: work, nextCheck: nextCheck, at: settlement.now, in: &ledger)
+  case .revoked:
+    guard present != nil else { return }
+    try ledger.deleteAppleWork(work.id)
+    try noteRevocation(of: work, at: settlement.now, in: &ledger)
+  case .dropped(let word):
+    guard isCurrent else { return }
+    try ledger.deleteAppleWork(work.id)
+    try ledger.audit(
+      .appleWorkGivenUp, by: Origin(actor: .system), at: settlement.now, account: work.account,
+      detail: "\(work.kind.rawValue) \(word)")
+  case .postponed(let until, let fault, let isSent):
+    guard isCurrent, var later = present else { return }
+    (later.dueAt, later.fault, later.isSent) = (until, fault, isSent)
+    try ledger.update(later)
+  }
+}
+
+/// A new refresh token is kept for a person who is still here, and revoked otherwise.
+private func keep(
+  _ secret: AppleSecret, of work: AppleWork, nextCheck: UnixTime, at now: UnixTime,
+  in ledger: inout some Ledger
+) throws(StorageError) {
+  try ledger.audit(
+    .appleCodeExchanged, by: Origin(actor: .system), at: now, account: work.account, detail: work.client.text)
+  let holder = try work.subject.map { (subject) throws(StorageError) in
+    try ledger.account(holding: ProviderIdentity(provider: appleProviderID, subject: subject))
+  }
+  guard work.kind == .exchange, let subject = work.subject, holder??.id == work.account else {
+    return try ledger.insert(
+      AppleWork(
+        secret: secret, kind: .revoke, account: work.account, subject: holder == nil ? nil : work.subject,
+        client: work.client, redirectURI: nil, createdAt: work.createdAt, dueAt: now))
+  }
+  for older in try ledger.appleGrants(of: subject) where older.client == work.client {
+    try ledger.deleteAppleGrant(older.id)
+  }
+  try ledger.insert(
+    AppleGrant(
+      secret: secret, account: work.account, subject: subject, client: work.client, obtainedAt: now,
+      checkedAt: nil, dueAt: nextCheck))
+}
+
+/// What Apple was told to revoke is over here as well.
+private func noteRevocation(
+  of work: AppleWork, at now: UnixTime, in ledger: inout some Ledger
+) throws(StorageError) {
+  try ledger.audit(
+    .appleTokenRevoked, by: Origin(actor: .system), at: now, account: work.account, detail: work.client.text)
+  guard let subject = work.subject else { return }
+  for grant in try ledger.appleGrants(of: subject) where grant.client == work.client {
+    try ledger.deleteAppleGrant(grant.id)
+  }
+  let identity = ProviderIdentity(provider: appleProviderID, subject: subject)
+  // Who signed in again since then has consented again.
+  guard let holder = try ledger.account(holding: identity), holder.lastSignInAt <= work.createdAt else {
+    return
+  }
+  try ledger.setCredentialState(.revoked, of: identity, in: holder)
+}
+
+extension Ledger {
+  /// Writes the state of one identity, if it is another.
+  mutating func setCredentialState(
+    _ state: CredentialState, of identity: ProviderIdentity, in account: Account
+  ) throws(StorageError) {
+    guard var linked = account.identities.first(where: { $0.identity == identity }),
+      linked.credentialState != state
+    else { return }
+    linked.credentialState = state
+    try update(linked)
+  }
+
+  /// Lets go of a person: the tokens that Apple gave for him are to be revoked, and codes that wait as well.
+  ///
+  /// - Parameter subject: At Apple.
+  mutating func relinquish(
+    _ subject: Subject, of account: AccountID, at now: UnixTime
+  ) throws(StorageError) {
+    for grant in try appleGrants(of: subject) {
+      try deleteAppleGrant(grant.id)
+      try insert(
+        AppleWork(
+          secret: grant.secret, kind: .revoke, account: account, subject: nil, client: grant.client,
+          redirectURI: nil, createdAt: now, dueAt: now))
+    }
+    for var work in try appleWork(of: account) where work.subject == subject {
+      switch work.kind {
+      case .exchange: work.kind = .exchangeThenRevoke
+      case .revoke: work.subject = nil
+      case .exchangeThenRevoke: continue
+      }
+      try update(work)
+    }
+  }
+}
