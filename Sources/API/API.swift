@@ -16,6 +16,8 @@ package struct Endpoints: Sendable {
   package let storage: any Storage
   package let projectID: String
   package let publicURL: String
+  /// Where Apple's page for browsers is.
+  package let appleBaseURL: String
   package let linking: AccountLinking
   package let allowsAnonymous: Bool
   /// Whether the routes of Firebase's emulator are there.
@@ -28,7 +30,7 @@ package struct Endpoints: Sendable {
 
   package init(
     directory: KeyDirectory, issuer: SessionIssuer, storage: any Storage, projectID: String,
-    publicURL: String,
+    publicURL: String, appleBaseURL: String,
     linking: AccountLinking, allowsAnonymous: Bool, isDevMode: Bool, entropy: Entropy, clock: WallClock,
     log: Log, metrics: Metrics, readiness: @escaping @Sendable () async -> Readiness
   ) {
@@ -37,6 +39,7 @@ package struct Endpoints: Sendable {
     self.storage = storage
     self.projectID = projectID
     self.publicURL = publicURL
+    self.appleBaseURL = appleBaseURL
     self.linking = linking
     self.allowsAnonymous = allowsAnonymous
     self.isDevMode = isDevMode
@@ -50,10 +53,12 @@ package struct Endpoints: Sendable {
   /// The route tables, one line a route: for everybody, and for operators.
   package func tables(_ counts: APIMetrics) -> (open: [Route], operators: [Route]) {
     let bearers = BearerReader(issuer: issuer)
-    let signIn = SignIn(
-      operation: SignInOperation(directory: directory, issuer: issuer, clock: clock, metrics: counts),
-      bearers: bearers)
-    let refresh = TokenRefresh(issuer: issuer, projectID: projectID, log: log, metrics: counts)
+    let operation = SignInOperation(directory: directory, issuer: issuer, clock: clock, metrics: counts)
+    let signIn = SignIn(operation: operation, bearers: bearers)
+    let web = WebSignIn(
+      operation: operation, issuer: issuer, publicURL: publicURL, appleBaseURL: appleBaseURL, entropy: entropy
+    )
+    let refresh = TokenRefresh(issuer: issuer, web: web, projectID: projectID, log: log, metrics: counts)
     let nonces = Nonces(issuer: issuer)
     let wellKnown = WellKnown(issuer: issuer, publicURL: publicURL)
     let health = Health(readiness: readiness)
@@ -87,6 +92,12 @@ package struct Endpoints: Sendable {
           try await revocations.feed(call)
         },
         open("*", "/v1/verify/*", .verify) { call throws(Failure) in try await introspection.verify(call) },
+        open("GET", "/v1/apple/authorize", .appleAuthorize) { call throws(Failure) in
+          try web.authorize(call)
+        },
+        open("POST", "/v1/apple/callback", .appleCallback) { call throws(Failure) in
+          try await web.callback(call)
+        },
         open("GET", "/.well-known/jwks.json", .keySet) { call in wellKnown.keySet(call) },
         open("GET", "/.well-known/openid-configuration", .discovery) { call in wellKnown.discovery(call) },
         open("GET", "/v1/certs", .certificates) { call in wellKnown.certificates(call) },
@@ -186,6 +197,8 @@ package enum RouteName: String, Sendable, CaseIterable {
   case introspect
   case revocations
   case verify
+  case appleAuthorize = "apple_authorize"
+  case appleCallback = "apple_callback"
   case adminUsers = "admin_users"
   case adminUser = "admin_user"
   case adminSessions = "admin_sessions"

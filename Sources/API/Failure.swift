@@ -15,6 +15,7 @@ package enum FailureCode: String, Sendable, CaseIterable {
   case operationNotAllowed = "OPERATION_NOT_ALLOWED"
   case invalidProviderID = "INVALID_PROVIDER_ID"
   case invalidPendingToken = "INVALID_PENDING_TOKEN"
+  case invalidCode = "INVALID_CODE"
   case emailExists = "EMAIL_EXISTS"
   case missingRequestURI = "MISSING_REQUEST_URI"
   case invalidRequestURI = "INVALID_REQUEST_URI"
@@ -100,7 +101,19 @@ package enum FailureReason: String, Sendable, CaseIterable {
   case operationNotAllowed = "operation_not_allowed"
   case invalidProviderID = "invalid_provider_id"
 
+  case codeMismatch = "code_mismatch"
   case invalidPendingToken = "invalid_pending_token"
+  case returnURLNotAllowed = "return_url_not_allowed"
+  case codeChallengeMissing = "code_challenge_missing"
+  case stateInvalid = "state_invalid"
+  case stateExpired = "state_expired"
+  case stateOfAnotherBrowser = "state_of_another_browser"
+  case signInCancelled = "user_cancelled_authorize"
+  case appleRefused = "apple_refused"
+  case codeInvalid = "code_invalid"
+  case codeExpired = "code_expired"
+  case codeAlreadyUsed = "code_already_used"
+  case codeVerifierMismatch = "code_verifier_mismatch"
   case emailExists = "email_exists"
   case missingRequestURI = "missing_request_uri"
   case invalidRequestURI = "invalid_request_uri"
@@ -264,6 +277,44 @@ extension FailureReason {
     case .operationNotAllowed: (.operationNotAllowed, 400, "The account has another Apple identity already.")
     case .invalidProviderID: (.invalidProviderID, 400, "providerId must be apple.com.")
 
+    case .codeMismatch:
+      (
+        .invalidIdpResponse, 400,
+        "The authorization code belongs to another sign-in than the token. Send the two that Apple gave out together."
+      )
+    case .returnURLNotAllowed:
+      (
+        .invalidContinueURI, 400,
+        "redirect_uri is not, byte for byte, one of BRAMLEY_RETURN_URLS. Add it there, or send one that is."
+      )
+    case .codeChallengeMissing:
+      (
+        .invalidArgument, 400,
+        "code_challenge has to be the base64url SHA-256 of the app's code_verifier, and its method S256 (RFC 7636)."
+      )
+    case .stateInvalid:
+      (.invalidIdpResponse, 400, "The state is none that this service made. Begin at /v1/apple/authorize.")
+    case .stateExpired:
+      (.invalidIdpResponse, 400, "The sign-in took too long. Begin again at /v1/apple/authorize.")
+    case .stateOfAnotherBrowser:
+      (
+        .invalidIdpResponse, 400,
+        "Another browser began this sign-in, or this one sends no cookies. Begin again where you want to end."
+      )
+    case .signInCancelled: (.invalidIdpResponse, 400, "The person closed Apple's page.")
+    case .appleRefused:
+      (.invalidIdpResponse, 400, "Apple's page ended with an error of its own. Try again.")
+    case .codeInvalid:
+      (.invalidCode, 400, "The code is none that this service made. Begin again at /v1/apple/authorize.")
+    case .codeExpired:
+      (.invalidCode, 400, "The code is older than 60 seconds. Begin again at /v1/apple/authorize.")
+    case .codeAlreadyUsed:
+      (.invalidCode, 400, "The code was traded for a session already. Begin again at /v1/apple/authorize.")
+    case .codeVerifierMismatch:
+      (
+        .invalidCode, 400,
+        "code_verifier is not what the code_challenge was made from: only the app that began may trade the code."
+      )
     case .invalidPendingToken:
       (.invalidPendingToken, 400, "The pending token is unknown, used or too old. Sign in with Apple again.")
     case .emailExists:

@@ -18,6 +18,8 @@ package final class RequestPolicy: Sendable {
   let crossOrigin: CrossOriginPolicy
   let limits: RequestLimits
   let trustedProxies: [Network]
+  /// Where the web flow may end.
+  private let returnURLs: Set<[UInt8]>
 
   /// - Parameter adminTokens: By the name of their holder.
   package init(
@@ -25,7 +27,7 @@ package final class RequestPolicy: Sendable {
     serviceKeys: [Secret<String>],
     adminTokens: [String: Secret<String>],
     isDevMode: Bool, customTokenKeys: [PublicKey], allowedOrigins: [String], limits: RequestLimits,
-    trustedProxies: [Network]
+    trustedProxies: [Network], returnURLs: [String]
   ) {
     self.appleRules = appleRules
     self.hasAppleKey = hasAppleKey
@@ -37,7 +39,11 @@ package final class RequestPolicy: Sendable {
     crossOrigin = CrossOriginPolicy(allowed: allowedOrigins)
     self.limits = limits
     self.trustedProxies = trustedProxies
+    self.returnURLs = Set(returnURLs.map { Array($0.utf8) })
   }
+
+  /// Whether the web flow may end at a URL, which is compared as bytes (RFC 9700 §2.1).
+  func allowsReturn(to url: String) -> Bool { returnURLs.contains(Array(url.utf8)) }
 }
 
 /// Holds the policy in force.

@@ -23,6 +23,14 @@ package enum NonceRefusal: String, Error, Equatable, Sendable, CaseIterable {
 }
 
 extension NonceRule {
+  /// What is handed to Apple for a raw nonce, and what Apple's token has to hold.
+  package func claim(for raw: String) -> String {
+    switch form {
+    case .sha256: hexText(sha256(Array(raw.utf8)))
+    case .raw: raw
+    }
+  }
+
   /// The text that is the nonce which `claim` was made from, among several that a request may have meant.
   ///
   /// What is told of a refusal is the first mistake that has a name.

@@ -57,7 +57,8 @@ package final class Node: Sendable {
     let isStopping = Flag()
     let endpoints = Endpoints(
       directory: directory, issuer: issuer, storage: storage, projectID: settings.projectID,
-      publicURL: publicURL, linking: settings.accountLinking, allowsAnonymous: settings.allowsAnonymous,
+      publicURL: publicURL, appleBaseURL: settings.appleBaseURL, linking: settings.accountLinking,
+      allowsAnonymous: settings.allowsAnonymous,
       isDevMode: settings.isDevMode, entropy: entropy, clock: clock, log: log, metrics: metrics.registry,
       readiness: {
         Readiness(

@@ -70,5 +70,5 @@ private func makePolicy(
     serviceKeys: settings.serviceKeys,
     adminTokens: settings.adminTokens,
     isDevMode: isDevMode, customTokenKeys: settings.customTokenKeys, allowedOrigins: settings.allowedOrigins,
-    limits: limits, trustedProxies: settings.trustedProxies)
+    limits: limits, trustedProxies: settings.trustedProxies, returnURLs: settings.returnURLs)
 }

@@ -56,6 +56,15 @@ package enum Limits {
   package static let sessionTokenSeconds: ClosedRange<Int64> = 600...86_400
   /// Seconds by which clocks may be allowed to differ.
   package static let clockLeeway: ClosedRange<Int64> = 0...300
+  /// Seconds that a person may take at Apple's page.
+  package static let webAttemptSeconds: Int64 = 900
+  /// Seconds in which an app trades the code of the web flow.
+  package static let webCodeSeconds: Int64 = 60
+  /// Bytes of a return URL, and of the state that an app has sent along.
+  package static let returnURLBytes = 1024
+  package static let clientStateBytes = 512
+  /// Return URLs that may be set.
+  package static let returnURLs = 64
   /// Seconds for which a pending credential is good.
   package static let pendingSeconds: Int64 = 600
   /// Seconds that a session cookie may live.

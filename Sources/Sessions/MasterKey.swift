@@ -19,6 +19,8 @@ package struct MasterKey: Sendable {
   let pending: SealingKey
   /// Seals what Apple gave out.
   let apple: SealingKey
+  /// Seals what a browser carries to Apple, and what it brings the app.
+  let web: SealingKey
 
   /// - Parameter bytes: Exactly 32 bytes.
   package init(_ bytes: Secret<[UInt8]>) throws(CryptoError) {
@@ -31,6 +33,7 @@ package struct MasterKey: Sendable {
     seal = SealingKey(try deriveKey(from: bytes, purpose: "bramley signing key seal v1"))
     audit = MACKey(try deriveKey(from: bytes, purpose: "bramley audit seal v1"))
     apple = SealingKey(try deriveKey(from: bytes, purpose: "bramley apple secret v1"))
+    web = SealingKey(try deriveKey(from: bytes, purpose: "bramley web flow v1"))
     pending = SealingKey(try deriveKey(from: bytes, purpose: "bramley pending credential v1"))
   }
 }

@@ -46,7 +46,7 @@ extension MasterKeyRing {
 }
 
 extension PendingCredential {
-  fileprivate var json: [UInt8] {
+  var json: [UInt8] {
     var out = JSONWriter(reserving: 512)
     out.member("provider", identity.provider)
     out.member("sub", identity.subject.text)
@@ -72,7 +72,7 @@ extension PendingCredential {
     return out.finish()
   }
 
-  fileprivate init?(_ object: JSONObject) {
+  init?(_ object: JSONObject) {
     guard let provider = object.text("provider"), let subject = object.text("sub").flatMap(Subject.init),
       let audience = object.text("aud").flatMap(ClientID.init),
       case .flag(let isEmailVerified) = object["emailVerified"],

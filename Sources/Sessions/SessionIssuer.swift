@@ -211,14 +211,14 @@ package final class SessionIssuer: Sendable {
   /// What a request that met a conflict may come back with, for ``Limits/pendingSeconds``; nil only when the
   /// cryptography fails.
   package func pendingToken(for request: SignInRequest) -> String? {
-    let now = clock.now()
-    return ring.text(
-      of: PendingCredential(
-        identity: request.identity, audience: request.audience, profile: request.profile, name: request.name,
-        credential: request.credential, credentialExpiresAt: request.tokenExpiresAt + rules.leeway,
-        challenge: ring.challenge(from: request.rawNonce)?.credential,
-        expiresAt: now + Limits.pendingSeconds),
-      entropy: entropy)
+    ring.text(of: pendingCredential(for: request, seconds: Limits.pendingSeconds), entropy: entropy)
+  }
+
+  func pendingCredential(for request: SignInRequest, seconds: Int64) -> PendingCredential {
+    PendingCredential(
+      identity: request.identity, audience: request.audience, profile: request.profile, name: request.name,
+      credential: request.credential, credentialExpiresAt: request.tokenExpiresAt + rules.leeway,
+      challenge: ring.challenge(from: request.rawNonce)?.credential, expiresAt: clock.now() + seconds)
   }
 
   /// Reads a pending token; nil for anything that is none, or is too old.

@@ -80,6 +80,8 @@ package struct Settings: Sendable {
   package let allowsAnonymous: Bool
   /// Who may sign custom tokens.
   package let customTokenKeys: [PublicKey]
+  /// Where the web flow may end.
+  package let returnURLs: [String]
   /// `*` alone, or exact origins.
   package let allowedOrigins: [String]
   package let rates: Rates

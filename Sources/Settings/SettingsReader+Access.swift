@@ -5,6 +5,26 @@ internal import Domain
 // Who may do what: administrators, development, accounts that join or have no identity, who signs for others, and with
 // what we prove ourselves to Apple.
 
+/// A scheme that is not the web's is an app's, and has a dot (RFC 8252 §7.1): `javascript:` has none.
+private func isReturnURL(_ url: String) -> Bool {
+  guard url.utf8.count <= Limits.returnURLBytes,
+    url.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !"#\"<>\\^`{|}".utf8.contains($0) }),
+    let colon = url.firstIndex(of: ":")
+  else { return false }
+  let rest = url[colon...].dropFirst()
+  let authority = rest.dropFirst(2).prefix { $0 != "/" && $0 != "?" }
+  switch url[..<colon] {
+  case "https": return rest.hasPrefix("//") && !authority.isEmpty && !authority.contains("@")
+  case "http":
+    return rest.hasPrefix("//") && !authority.contains("@") && isLoopbackURL(String(url.prefix { $0 != "?" }))
+  case let scheme:
+    return !rest.isEmpty && scheme.contains(".") && ("a"..."z").contains(scheme.first ?? " ")
+      && scheme.utf8.allSatisfy {
+        (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || "+-.".utf8.contains($0)
+      }
+  }
+}
+
 extension SettingsReader {
   mutating func adminTokens() -> [String: Secret<String>] {
     guard raw.values["admin_token"] != nil else { return [:] }
@@ -34,6 +54,22 @@ extension SettingsReader {
     }
     if !proxies.isEmpty { raw.fault("dev_mode", "cannot be on while a proxy is trusted") }
     return true
+  }
+
+  /// Where the web flow may end.
+  mutating func returnURLs() -> [String] {
+    let urls = list("return_urls")
+    if urls.count > Limits.returnURLs {
+      raw.fault("return_urls", "has more than \(Limits.returnURLs) entries")
+    }
+    for url in urls where !isReturnURL(url) {
+      raw.fault(
+        "return_urls",
+        "must hold https URLs, URLs of an app's own scheme with a dot in it such as com.example.app:/signed-in, or http "
+          + "URLs of this machine, in printable ASCII and without a fragment")
+      break
+    }
+    return urls
   }
 
   /// The key of a team, of which all three settings are there or none.

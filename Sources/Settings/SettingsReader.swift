@@ -43,7 +43,8 @@ package func readSettings(
     clockLeeway: apple.rules.leeway, retryWindow: reader.number("retry_window", 0...3600, default: 120),
     recentLoginWindow: reader.number("recent_login_window", 0...86_400, default: 300),
     accountLinking: reader.accountLinking(), allowsAnonymous: reader.flag("anonymous"),
-    customTokenKeys: reader.customTokenKeys(), allowedOrigins: reader.allowedOrigins(),
+    customTokenKeys: reader.customTokenKeys(), returnURLs: reader.returnURLs(),
+    allowedOrigins: reader.allowedOrigins(),
     rates: Rates(
       signIn: reader.rate("rate_signin", default: Rate(count: 30, period: 60)),
       refresh: reader.rate("rate_refresh", default: Rate(count: 60, period: 60)),

@@ -15,7 +15,8 @@ package struct Setting: Sendable {
       "allowed_origins",
       "rate_signin",
       "rate_refresh", "rate_signup", "trusted_proxies", "log_level", "admin_token", "custom_token_keys",
-      "apple_team_id", "apple_key_id", "apple_private_key", "apple_old_team_id", "apple_old_key_id",
+      "return_urls", "apple_team_id", "apple_key_id", "apple_private_key", "apple_old_team_id",
+      "apple_old_key_id",
       "apple_old_private_key", "revalidate_ends_sessions",
     ].contains(name)
   }
@@ -138,6 +139,11 @@ package let allSettings: [Setting] = [
   Setting(
     name: "custom_token_keys", defaultText: "none", isSecret: false,
     meaning: "PEM public keys or certificates whose holders may sign custom tokens, at most 16"),
+  Setting(
+    name: "return_urls", defaultText: "none", isSecret: false,
+    meaning:
+      "comma list of the exact URLs at which the web flow may end: https, an app's own scheme, or http on "
+      + "this machine"),
   Setting(
     name: "allowed_origins", defaultText: "*", isSecret: false,
     meaning: "comma list of origins whose pages may call (CORS)"),

@@ -122,13 +122,21 @@ private func nonceReadings(_ value: ArraySlice<UInt8>) throws(PostBodyError) -> 
 /// `{"name":{"firstName":…,"lastName":…}}` as the SDK of iOS and Apple's own form write it.
 private func personName(_ value: ArraySlice<UInt8>) -> PersonName? {
   let isRaw = value.first == UInt8(ascii: "{")
-  guard let bytes = isRaw ? Array(value) : decoded(value, plusIsSpace: true).map({ Array($0.utf8) }),
-    let fields = try? JSONObject(parsing: bytes).optionalObject("name"),
-    let given = try? Optional(fields.optionalText("firstName")),
-    let family = try? Optional(fields.optionalText("lastName"))
-  else { return nil }
-  let name = PersonName(givenName: given, familyName: family)
-  return name.isEmpty ? nil : name
+  return (isRaw ? Array(value) : decoded(value, plusIsSpace: true).map { Array($0.utf8) })
+    .flatMap(PersonName.init(appleUser:))
+}
+
+extension PersonName {
+  /// The name in the `user` of Apple's form; nil when there is none. A broken one costs the name and nothing else. The
+  /// address in it is not read: nobody has signed it.
+  init?(appleUser bytes: [UInt8]) {
+    guard let fields = try? JSONObject(parsing: bytes).optionalObject("name"),
+      let given = try? Optional(fields.optionalText("firstName")),
+      let family = try? Optional(fields.optionalText("lastName"))
+    else { return nil }
+    self.init(givenName: given, familyName: family)
+    if isEmpty { return nil }
+  }
 }
 
 /// Decoded once, as strictly as a form is; nil when that does not give text.

@@ -97,7 +97,19 @@ struct SignInOperation: Sendable {
 
   func perform(_ order: SignInOrder, _ call: Call) async throws(Failure) -> SignInResult {
     if let pendingToken = order.pendingToken { return try await redeem(pendingToken, order, call) }
-    let token = try await verified(order.idToken, rules: call.policy.appleRules)
+    let (asked, proof) = try await proven(order, call.policy)
+    return try await outcome(
+      of: order, proof, call, pendingToken: { issuer.pendingToken(for: asked) },
+      open: { (createsAccount) throws(SessionRefusal) in
+        try await issuer.signIn(asked, createsAccount: createsAccount, by: call.origin(.person))
+      })
+  }
+
+  /// What a token and a nonce prove, of whom nothing is asked of storage yet.
+  func proven(
+    _ order: SignInOrder, _ policy: RequestPolicy
+  ) async throws(Failure) -> (request: SignInRequest, proof: Proof) {
+    let token = try await verified(order.idToken, rules: policy.appleRules)
     let claims = token.verified.claims
     let rawNonce: String
     do {
@@ -111,16 +123,10 @@ struct SignInOperation: Sendable {
       tokenDigest: token.verified.digest, tokenIssuedAt: claims.issuedAt, tokenExpiresAt: claims.expiresAt,
       isTokenTooOld: token.verified.isTooOld, rawNonce: rawNonce,
       demandsChallenge: token.verified.nonceRule.demandsChallenge, link: order.link)
-    request.code = code(of: order, beside: token.verified, call.policy)
-    let asked = request
-    return try await outcome(
-      of: order,
-      Proof(subject: claims.subject, email: claims.profile.email, token: token, rawNonce: rawNonce),
-      call,
-      pendingToken: { issuer.pendingToken(for: asked) },
-      open: { (createsAccount) throws(SessionRefusal) in
-        try await issuer.signIn(asked, createsAccount: createsAccount, by: call.origin(.person))
-      })
+    request.code = try code(of: order, beside: token.verified, policy)
+    return (
+      request, Proof(subject: claims.subject, email: claims.profile.email, token: token, rawNonce: rawNonce)
+    )
   }
 
   /// What an earlier request proved, without a nonce: the pending token stands for it. A token of Apple's beside it
@@ -139,7 +145,7 @@ struct SignInOperation: Sendable {
       token = beside
     }
     var request = PendingSignInRequest(pending: pending, device: order.device, link: order.link)
-    request.code = code(of: order, beside: token?.verified, call.policy)
+    request.code = try code(of: order, beside: token?.verified, call.policy)
     let asked = request
     let proof = Proof(
       subject: pending.identity.subject, email: pending.profile.email, token: token, rawNonce: nil)
@@ -150,20 +156,19 @@ struct SignInOperation: Sendable {
       })
   }
 
-  /// The code that is to be exchanged. One of another token than this is dropped: no sign-in fails for it, which has been
-  /// proved by the token alone.
+  /// The code that is to be exchanged. One of another token than this is refused with all that came with it: whoever
+  /// brings it has it from somebody else, or mixed up two sign-ins.
   private func code(
     of order: SignInOrder, beside token: VerifiedIdentityToken?, _ policy: RequestPolicy
-  ) -> AuthorizationCode? {
-    guard policy.hasAppleKey else { return nil }
+  ) throws(Failure) -> AuthorizationCode? {
     if let code = order.code {
-      guard token?.fit(of: code) != .foreign else {
-        metrics.foreignCodes.add()
-        return nil
-      }
+      guard token?.fit(of: code) != .foreign else { throw Failure(.codeMismatch) }
+      guard policy.hasAppleKey else { return nil }
       return AuthorizationCode(text: Secret(code), redirectURI: order.redirectURI)
     }
-    guard let code = order.possibleCode, token?.fit(of: code) == .bound else { return nil }
+    guard policy.hasAppleKey, let code = order.possibleCode, token?.fit(of: code) == .bound else {
+      return nil
+    }
     return AuthorizationCode(text: Secret(code), redirectURI: order.redirectURI)
   }
 
@@ -193,13 +198,14 @@ struct SignInOperation: Sendable {
         idToken: proof.token?.text, rawUserInfo: proof.token?.claimsText, pendingToken: pendingToken()))
   }
 
-  private struct Token {
+  struct Token {
     let text: String
     let claimsText: String
     let verified: VerifiedIdentityToken
   }
 
-  private struct Proof {
+  /// Who has proved what.
+  struct Proof {
     let subject: Subject
     let email: EmailAddress?
     let token: Token?

@@ -5,32 +5,46 @@ internal import Storage
 internal import Telemetry
 internal import Wire
 
-/// `POST /v1/token`: a refresh token for its successor and a fresh session token, as a form or as JSON, in
-/// snake or camel case.
+/// `POST /v1/token`: a refresh token for its successor and a fresh session token, or the one-time code of the web flow
+/// for a session; as a form or as JSON, in snake or camel case.
 struct TokenRefresh: Sendable {
   let issuer: SessionIssuer
+  let web: WebSignIn
   let projectID: String
   let log: Log
   let metrics: APIMetrics
 
   func respond(to call: Call) async throws(Failure) -> Response {
-    do throws(Failure) {
-      let response = try await refresh(call)
-      metrics.countRefresh("refreshed")
-      return response
+    let (isCode, fields) = try await counted { () throws(Failure) in try read(call) }
+    // Counted among the sign-ins, whatever comes of it.
+    if isCode { return .json(answer(try await web.trade(fields, call))) }
+    let response = try await counted { () throws(Failure) in try await refresh(fields, call) }
+    metrics.countRefresh("refreshed")
+    return response
+  }
+
+  private func counted<Value>(_ body: () async throws(Failure) -> Value) async throws(Failure) -> Value {
+    do {
+      return try await body()
     } catch {
       metrics.countRefresh(error.reason.rawValue)
       throw error
     }
   }
 
-  private func refresh(_ call: Call) async throws(Failure) -> Response {
+  private func read(_ call: Call) throws(Failure) -> (isCode: Bool, fields: RequestFields) {
     let limits = call.policy.limits
     try limits.take(call.address, from: limits.refreshesByAddress)
     let fields = try call.request.jsonOrFormBody()
-    guard try fields.text("grant_type", "grantType") == "refresh_token" else {
-      throw Failure(.invalidGrantType)
+    switch try fields.text("grant_type", "grantType") {
+    case "refresh_token": return (false, fields)
+    case "authorization_code": return (true, fields)
+    default: throw Failure(.invalidGrantType)
     }
+  }
+
+  private func refresh(_ fields: RequestFields, _ call: Call) async throws(Failure) -> Response {
+    let limits = call.policy.limits
     guard let text = try fields.text("refresh_token", "refreshToken") else {
       throw Failure(.missingRefreshToken)
     }

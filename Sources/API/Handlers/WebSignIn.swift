@@ -1,0 +1,235 @@
+internal import AppleIdentity
+internal import Crypto
+internal import Domain
+internal import HTTPServer
+internal import Sessions
+internal import Storage
+internal import Wire
+
+/// The web flow, for apps without Apple's sheet: `GET /v1/apple/authorize` sends a browser to Apple,
+/// `POST /v1/apple/callback` takes it back and sends it to the app with a one-time code, and the app, which alone has the
+/// verifier, trades that at `POST /v1/token` (RFC 6749 §4.1, RFC 7636, RFC 8252).
+struct WebSignIn: Sendable {
+  let operation: SignInOperation
+  let issuer: SessionIssuer
+  let publicURL: String
+  let appleBaseURL: String
+  let entropy: Entropy
+
+  private var callbackURL: String { publicURL + "/v1/apple/callback" }
+}
+
+// Going there.
+extension WebSignIn {
+  func authorize(_ call: Call) throws(Failure) -> Response {
+    let limits = call.policy.limits
+    try limits.take(call.address, from: limits.signInsByAddress)
+    let fields = try call.request.queryFields(
+      named: "client_id", "redirect_uri", "return_url", "state", "code_challenge", "code_challenge_method",
+      "response_type", "scope")
+    guard fields["redirect_uri"] == nil || fields["return_url"] == nil else {
+      throw Failure(.duplicateMember, field: "return_url")
+    }
+    guard let returnURL = fields["redirect_uri"] ?? fields["return_url"] else {
+      throw Failure(.fieldMissing, field: "redirect_uri")
+    }
+    guard call.policy.allowsReturn(to: returnURL) else { throw Failure(.returnURLNotAllowed) }
+    guard fields["code_challenge_method"] ?? "S256" == "S256",
+      let challenge = fields["code_challenge"].flatMap({ try? decodeBase64URL($0.utf8) }),
+      challenge.count == 32
+    else { throw Failure(.codeChallengeMissing) }
+    guard fields["response_type"] ?? "code" == "code" else {
+      throw Failure(.fieldInvalid, field: "response_type")
+    }
+    guard (fields["state"]?.utf8.count ?? 0) <= Limits.clientStateBytes else {
+      throw Failure(.fieldTooLong, field: "state")
+    }
+    let (client, rule) = try client(named: fields["client_id"], call.policy)
+    let browser = BrowserCookie(of: call.request) ?? BrowserCookie(from: entropy)
+    let attempt = WebAttempt(
+      client: client, nonce: base64URLText(entropy.bytes(32)), returnURL: returnURL, codeChallenge: challenge,
+      clientState: fields["state"], browser: browser.digest,
+      expiresAt: operation.clock.now() + Limits.webAttemptSeconds)
+    guard let state = issuer.state(of: attempt) else { throw Failure(.internal) }
+    let target = url(
+      appleBaseURL + "/auth/authorize",
+      [
+        ("client_id", client.text), ("redirect_uri", callbackURL), ("response_type", "code id_token"),
+        ("response_mode", "form_post"), ("scope", "name email"), ("state", state),
+        ("nonce", rule.claim(for: attempt.nonce)),
+      ])
+    var response = redirect(302, to: target)
+    response.headers.append("Set-Cookie", browser.field(publicURL: publicURL))
+    return response
+  }
+
+  /// The client that the browser goes to Apple with. Where one is set, nobody need name it.
+  private func client(
+    named name: String?, _ policy: RequestPolicy
+  ) throws(Failure) -> (ClientID, NonceRule) {
+    let clients = policy.appleRules.clients
+    guard let name else {
+      guard clients.count == 1, let only = clients.first else {
+        throw Failure(.fieldMissing, field: "client_id")
+      }
+      return (only.key, only.value)
+    }
+    guard let id = ClientID(name), let rule = clients[id] else {
+      throw Failure(.audienceNotAllowed, field: "client_id")
+    }
+    return (id, rule)
+  }
+}
+
+// Coming back.
+extension WebSignIn {
+  /// What Apple's page had the browser post. Once it is known where the person wants to go, he goes there, with what he
+  /// asked for or with the reason why not.
+  func callback(_ call: Call) async throws(Failure) -> Response {
+    let limits = call.policy.limits
+    try limits.take(call.address, from: limits.signInsByAddress)
+    guard case .form(let form) = try call.request.jsonOrFormBody() else {
+      throw Failure(.mediaTypeNotSupported)
+    }
+    let attempt = try attempt(form["state"], call)
+    do throws(Failure) {
+      let code = try await code(form, attempt, call)
+      return redirect(303, to: returnURL(of: attempt, [("code", code)]))
+    } catch {
+      operation.metrics.countSignIn(error.reason.rawValue)
+      return redirect(303, to: returnURL(of: attempt, [("error", error.reason.rawValue)]))
+    }
+  }
+
+  private func attempt(_ state: String?, _ call: Call) throws(Failure) -> WebAttempt {
+    let attempt: WebAttempt
+    do {
+      attempt = try issuer.webAttempt(from: state ?? "")
+    } catch {
+      throw Failure(error == .expired ? .stateExpired : .stateInvalid)
+    }
+    guard let browser = BrowserCookie(of: call.request), browser.isOne(of: attempt.browser) else {
+      throw Failure(.stateOfAnotherBrowser)
+    }
+    // It may have been taken off the list meanwhile.
+    guard call.policy.allowsReturn(to: attempt.returnURL) else { throw Failure(.returnURLNotAllowed) }
+    return attempt
+  }
+
+  private func code(
+    _ form: FormBody, _ attempt: WebAttempt, _ call: Call
+  ) async throws(Failure) -> String {
+    if let error = form["error"] {
+      throw Failure(error == "user_cancelled_authorize" ? .signInCancelled : .appleRefused)
+    }
+    guard let idToken = form["id_token"] else { throw Failure(.tokenMissing) }
+    let code = form["code"]
+    guard (code?.utf8.count ?? 0) <= Limits.codeBytes else { throw Failure(.fieldTooLong, field: "code") }
+    let order = SignInOrder(
+      idToken: idToken, rawNonces: [attempt.nonce], pendingToken: nil,
+      name: form["user"].flatMap { PersonName(appleUser: Array($0.utf8)) }, device: nil, createsAccount: true,
+      link: nil, code: code, redirectURI: callbackURL)
+    let request = try await operation.proven(order, call.policy).request
+    guard request.audience == attempt.client else { throw Failure(.audienceNotAllowed) }
+    guard !request.isTokenTooOld else { throw Failure(.tokenTooOld) }
+    guard let code = issuer.webCode(for: request, codeChallenge: attempt.codeChallenge) else {
+      throw Failure(.internal)
+    }
+    return code
+  }
+
+  private func returnURL(of attempt: WebAttempt, _ fields: [(String, String)]) -> String {
+    url(attempt.returnURL, fields + (attempt.clientState.map { [("state", $0)] } ?? []))
+  }
+}
+
+// The trade.
+extension WebSignIn {
+  /// A session for a one-time code and the verifier that its challenge was made from.
+  func trade(_ fields: RequestFields, _ call: Call) async throws(Failure) -> IssuedSession {
+    do throws(Failure) {
+      let session = try await openSession(fields, call)
+      operation.metrics.countSignIn(session.isNewUser ? "new_account" : "returning")
+      return session
+    } catch {
+      operation.metrics.countSignIn(error.reason.rawValue)
+      throw error
+    }
+  }
+
+  private func openSession(_ fields: RequestFields, _ call: Call) async throws(Failure) -> IssuedSession {
+    guard let code = try fields.text("code") else { throw Failure(.fieldMissing, field: "code") }
+    guard let verifier = try fields.text("code_verifier", "codeVerifier") else {
+      throw Failure(.fieldMissing, field: "code_verifier")
+    }
+    let grant: WebGrant
+    do {
+      grant = try issuer.webGrant(from: code)
+    } catch {
+      throw Failure(error == .expired ? .codeExpired : .codeInvalid)
+    }
+    guard grant.isFor(verifier: verifier) else { throw Failure(.codeVerifierMismatch) }
+    guard call.policy.appleRules.clients[grant.client] != nil else { throw Failure(.codeInvalid) }
+    let limits = call.policy.limits
+    try limits.take(Array(grant.subject.text.utf8), from: limits.signInsByAccount)
+    do throws(OpeningRefusal) {
+      return try await call.openingAccount(isWanted: true) { (createsAccount) throws(SessionRefusal) in
+        try await issuer.signIn(grant, createsAccount: createsAccount, by: call.origin(.person))
+      }
+    } catch {
+      if case .refused(.pendingTokenInvalid) = error { throw Failure(.codeAlreadyUsed) }
+      throw Failure(refusing: error)
+    }
+  }
+}
+
+/// Names a browser for as long as it is at Apple's page: the request that comes back comes from another site, so only a
+/// cookie that says `SameSite=None` is with it. It stays the same while several sign-ins are under way in one browser.
+private struct BrowserCookie {
+  private let text: String
+
+  /// A new one.
+  init(from entropy: Entropy) { text = base64URLText(entropy.bytes(18)) }
+
+  /// The one that a request brings.
+  init?(of request: Request) {
+    let pairs = request.headers.all("Cookie").flatMap { $0.split(separator: ";") }
+    let values = pairs.compactMap { pair -> Substring? in
+      let pair = pair.drop { $0 == " " }
+      let name = [Self.securedName, Self.plainName].first { pair.hasPrefix($0 + "=") }
+      return name.map { pair.dropFirst($0.utf8.count + 1) }
+    }
+    guard let value = values.first, (try? decodeBase64URL(value.utf8))?.count == 18 else { return nil }
+    text = String(value)
+  }
+
+  private static let securedName = "__Host-bramley-web"
+  private static let plainName = "bramley-web"
+
+  var digest: [UInt8] { sha256(Array(text.utf8)) }
+
+  func isOne(of digest: [UInt8]) -> Bool { constantTimeEqual(self.digest, digest) }
+
+  /// `Set-Cookie` (RFC 6265bis §4.1). Without TLS, which is on this machine alone, a browser takes no cookie for other
+  /// sites; ports do not make them others.
+  func field(publicURL: String) -> String {
+    let isSecured = publicURL.hasPrefix("https://")
+    let life = "Path=/; HttpOnly; Max-Age=\(Limits.webAttemptSeconds)"
+    return isSecured
+      ? "\(Self.securedName)=\(text); Secure; SameSite=None; \(life)"
+      : "\(Self.plainName)=\(text); SameSite=Lax; \(life)"
+  }
+}
+
+/// Somewhere else, in a way that no cache and no third party hears of.
+private func redirect(_ status: Int, to target: String) -> Response {
+  Response(
+    status: status,
+    headers: ["Location": target, "Cache-Control": "no-store", "Referrer-Policy": "no-referrer"])
+}
+
+/// A URL with more fields in its query.
+private func url(_ base: String, _ fields: [(String, String)]) -> String {
+  let query = fields.map { "\($0)=\(percentEncoded($1))" }.joined(separator: "&")
+  return base + (base.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + query
+}

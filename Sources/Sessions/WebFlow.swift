@@ -1,0 +1,191 @@
+internal import Crypto
+package import Domain
+internal import Wire
+
+/// A sign-in in a browser that is on its way to Apple and back. It travels as Apple's `state`, sealed, and nothing of it
+/// is kept: whoever begins a thousand costs no memory, and any node may end what another began.
+package struct WebAttempt: Sendable, Equatable {
+  /// The Services ID that the browser goes to Apple with.
+  package let client: ClientID
+  /// The raw nonce, which leaves the server only as what Apple's token has to say of it.
+  package let nonce: String
+  /// Where the app waits.
+  package let returnURL: String
+  /// SHA-256 of the verifier that only the app has (RFC 7636 §4.2).
+  package let codeChallenge: [UInt8]
+  /// What the app wants to see again.
+  package let clientState: String?
+  /// Digest of the cookie of the browser that began.
+  package let browser: [UInt8]
+  package let expiresAt: UnixTime
+
+  package init(
+    client: ClientID, nonce: String, returnURL: String, codeChallenge: [UInt8], clientState: String?,
+    browser: [UInt8], expiresAt: UnixTime
+  ) {
+    self.client = client
+    self.nonce = nonce
+    self.returnURL = returnURL
+    self.codeChallenge = codeChallenge
+    self.clientState = clientState
+    self.browser = browser
+    self.expiresAt = expiresAt
+  }
+}
+
+/// A person who proved at Apple's page who he is, on his way from the browser to the app: what the one-time code holds,
+/// sealed. The record of the credential makes it single, as that of a pending one.
+package struct WebGrant: Sendable {
+  let pending: PendingCredential
+  let codeChallenge: [UInt8]
+  let code: Secret<String>?
+  let redirectURI: String?
+
+  /// Whether it is the app's own: only that has the verifier (RFC 7636 §4.6).
+  package func isFor(verifier: String) -> Bool {
+    constantTimeEqual(sha256(Array(verifier.utf8)), codeChallenge)
+  }
+
+  /// Whose it is.
+  package var client: ClientID { pending.audience }
+  package var subject: Subject { pending.identity.subject }
+}
+
+/// Why a text is no attempt or grant that counts.
+package enum WebRefusal: Error, Equatable, Sendable {
+  /// None of ours.
+  case invalid
+  case expired
+}
+
+// Behind the prefix: master-key id (8 bytes) and the sealed JSON; base64url.
+private enum Envelope: String {
+  case attempt = "bwa1."
+  case grant = "bwg1."
+
+  var context: [UInt8] { Array("web flow \(rawValue)".utf8) }
+}
+
+extension MasterKeyRing {
+  private func close(_ json: [UInt8], in envelope: Envelope, _ entropy: Entropy) -> String? {
+    guard let sealed = try? current.web.seal(json, context: envelope.context, entropy: entropy) else {
+      return nil
+    }
+    return envelope.rawValue + base64URLText(current.id.bytes + sealed)
+  }
+
+  private func open(_ text: String, in envelope: Envelope) -> JSONObject? {
+    guard text.utf8.count <= Limits.tokenBytes, text.utf8.starts(with: envelope.rawValue.utf8),
+      let bytes = try? decodeBase64URL(text.utf8.dropFirst(envelope.rawValue.utf8.count)),
+      let id = MasterKeyID(bytes.prefix(MasterKeyID.byteCount)), let key = self[id],
+      let json = key.web.open(Array(bytes.dropFirst(MasterKeyID.byteCount)), context: envelope.context)
+    else { return nil }
+    return try? JSONObject(parsing: json)
+  }
+
+  func text(of attempt: WebAttempt, entropy: Entropy) -> String? {
+    close(attempt.json, in: .attempt, entropy)
+  }
+
+  func text(of grant: WebGrant, entropy: Entropy) -> String? {
+    close(grant.json, in: .grant, entropy)
+  }
+
+  func webAttempt(from text: String, now: UnixTime) throws(WebRefusal) -> WebAttempt {
+    guard let attempt = open(text, in: .attempt).flatMap(WebAttempt.init) else { throw .invalid }
+    guard now < attempt.expiresAt else { throw .expired }
+    return attempt
+  }
+
+  func webGrant(from text: String, now: UnixTime) throws(WebRefusal) -> WebGrant {
+    guard let grant = open(text, in: .grant).flatMap(WebGrant.init) else { throw .invalid }
+    guard now < grant.pending.expiresAt else { throw .expired }
+    return grant
+  }
+}
+
+extension SessionIssuer {
+  /// The `state` of a sign-in that begins; nil only when the cryptography fails.
+  package func state(of attempt: WebAttempt) -> String? { ring.text(of: attempt, entropy: entropy) }
+
+  /// Reads a `state` that came back.
+  package func webAttempt(from state: String) throws(WebRefusal) -> WebAttempt {
+    try ring.webAttempt(from: state, now: clock.now())
+  }
+
+  /// The one-time code for what a request has proved, good for ``Limits/webCodeSeconds``; nil only when the cryptography
+  /// fails.
+  package func webCode(for request: SignInRequest, codeChallenge: [UInt8]) -> String? {
+    let pending = pendingCredential(for: request, seconds: Limits.webCodeSeconds)
+    return ring.text(
+      of: WebGrant(
+        pending: pending, codeChallenge: codeChallenge, code: request.code?.text,
+        redirectURI: request.code?.redirectURI),
+      entropy: entropy)
+  }
+
+  /// Reads a one-time code.
+  package func webGrant(from code: String) throws(WebRefusal) -> WebGrant {
+    try ring.webGrant(from: code, now: clock.now())
+  }
+
+  /// Opens the session of a one-time code, once.
+  package func signIn(
+    _ grant: WebGrant, createsAccount: Bool, by origin: Origin
+  ) async throws(SessionRefusal) -> IssuedSession {
+    var request = PendingSignInRequest(pending: grant.pending, device: nil, link: nil)
+    request.code = grant.code.map { AuthorizationCode(text: $0, redirectURI: grant.redirectURI) }
+    return try await signIn(request, createsAccount: createsAccount, by: origin)
+  }
+}
+
+extension WebAttempt {
+  fileprivate var json: [UInt8] {
+    var out = JSONWriter(reserving: 512)
+    out.member("client", client.text)
+    out.member("nonce", nonce)
+    out.member("returnUrl", returnURL)
+    out.member("codeChallenge", base64URLText(codeChallenge))
+    out.member("state", clientState)
+    out.member("browser", base64URLText(browser))
+    out.member("exp", expiresAt.seconds)
+    return out.finish()
+  }
+
+  fileprivate init?(_ object: JSONObject) {
+    guard let client = object.text("client").flatMap(ClientID.init), let nonce = object.text("nonce"),
+      let returnURL = object.text("returnUrl"), let codeChallenge = object.bytes("codeChallenge"),
+      let browser = object.bytes("browser"), case .integer(let expiresAt) = object["exp"]
+    else { return nil }
+    self.init(
+      client: client, nonce: nonce, returnURL: returnURL, codeChallenge: codeChallenge,
+      clientState: object.text("state"), browser: browser, expiresAt: UnixTime(expiresAt))
+  }
+}
+
+extension WebGrant {
+  fileprivate var json: [UInt8] {
+    var out = JSONWriter(reserving: 1024)
+    out.member("pending", json: pending.json)
+    out.member("codeChallenge", base64URLText(codeChallenge))
+    out.member("code", code?.reveal())
+    out.member("redirectUri", redirectURI)
+    return out.finish()
+  }
+
+  fileprivate init?(_ object: JSONObject) {
+    guard case .object(let inner) = object["pending"], let pending = PendingCredential(inner),
+      let codeChallenge = object.bytes("codeChallenge")
+    else { return nil }
+    self.pending = pending
+    self.codeChallenge = codeChallenge
+    code = object.text("code").map { Secret($0) }
+    redirectURI = object.text("redirectUri")
+  }
+}
+
+extension JSONObject {
+  fileprivate func bytes(_ name: String) -> [UInt8]? {
+    text(name).flatMap { try? decodeBase64URL($0.utf8) }
+  }
+}
