@@ -91,7 +91,10 @@ let package = Package(
     module(
       "API",
       ["HTTPServer", "Wire", "Domain", "Crypto", "Telemetry", "AppleIdentity", "Sessions", "Storage"],
-      resources: [.embedInCode("Resources/openapi.yaml")]),
+      resources: [
+        .embedInCode("Resources/openapi.yaml"), .embedInCode("Resources/signin-demo.html"),
+        .embedInCode("Resources/signin-demo.js"), .embedInCode("Resources/signin-demo.css"),
+      ]),
     module("Settings", ["CYAML", "Domain", "Crypto", "AppleIdentity", "Sessions", "Telemetry"]),
 
     // Layer 6: everything put together; and a stand-in for Apple.

@@ -56,8 +56,9 @@ package struct Endpoints: Sendable {
     let operation = SignInOperation(directory: directory, issuer: issuer, clock: clock, metrics: counts)
     let signIn = SignIn(operation: operation, bearers: bearers)
     let web = WebSignIn(
-      operation: operation, issuer: issuer, publicURL: publicURL, appleBaseURL: appleBaseURL, entropy: entropy
-    )
+      operation: operation, issuer: issuer, publicURL: publicURL, appleBaseURL: appleBaseURL,
+      entropy: entropy,
+      demoURL: isDevMode ? publicURL + SignInDemo.path : nil)
     let refresh = TokenRefresh(issuer: issuer, web: web, projectID: projectID, log: log, metrics: counts)
     let nonces = Nonces(issuer: issuer)
     let wellKnown = WellKnown(issuer: issuer, publicURL: publicURL)
@@ -104,9 +105,18 @@ package struct Endpoints: Sendable {
         open("GET", "/openapi.yaml", .contract) { call in documents.contract(call) },
         open("GET", "/livez", .live) { call in health.live(call) },
         open("GET", "/readyz", .ready) { call in await health.ready(call) },
-      ] + firebase.all + (isDevMode ? firebase.emulator : []),
+      ] + firebase.all + (isDevMode ? firebase.emulator + demoRoutes : []),
       [open("GET", "/metrics", .metrics) { call in documents.metrics(call) }] + administratorRoutes
     )
+  }
+
+  /// A page that shows the web flow, in development.
+  private var demoRoutes: [Route] {
+    [
+      open("GET", SignInDemo.path, .signInDemo) { _ in SignInDemo.page },
+      open("GET", SignInDemo.path + ".js", .signInDemo) { _ in SignInDemo.script },
+      open("GET", SignInDemo.path + ".css", .signInDemo) { _ in SignInDemo.style },
+    ]
   }
 
   /// What administrators call by our own names.
@@ -222,6 +232,7 @@ package enum RouteName: String, Sendable, CaseIterable {
   case notEnabled = "not_enabled"
   case tenant
   case emulator
+  case signInDemo = "signin_demo"
   case keySet = "key_set"
   case discovery
   case certificates

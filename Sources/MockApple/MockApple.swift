@@ -13,6 +13,7 @@ internal import Wire
 package struct MockApple: Sendable {
   package let keys: MockKeys
   private let clock: WallClock
+  private let page = AuthorizePage()
 
   package init(clock: WallClock) throws(CryptoError) {
     keys = try MockKeys()
@@ -61,13 +62,14 @@ package struct MockApple: Sendable {
     case ("POST", "/teams"): know(request, desk)
     case ("POST", "/withdraw"): withdraw(request, desk)
     case ("GET", "/auth/keys"): json(keySetJSON)
+    case ("GET", "/auth/authorize"): page.respond(to: request, self)
     case (_, "/auth/token"), (_, "/auth/revoke"): await desk.respond(to: request)
     case ("GET", "/.well-known/openid-configuration"): json(discovery(baseURL))
     case ("POST", "/mint"): mint(request)
     default:
       refusal(
         404,
-        "there is /auth/keys, /auth/token, /auth/revoke, /.well-known/openid-configuration, POST /mint, /behaviour, "
+        "there is /auth/keys, /auth/authorize, /auth/token, /auth/revoke, /.well-known/openid-configuration, POST /mint, /behaviour, "
           + "/teams and /withdraw, and GET /calls")
     }
   }

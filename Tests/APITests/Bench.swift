@@ -60,6 +60,7 @@ struct Bench {
         url: "https://appleid.apple.com/auth/keys", policy: .standard, fetcher: fetcher, clock: clock.steady,
         report: { _ in }),
       issuer: issuer, storage: storage, projectID: "bramley", publicURL: "https://auth.example.com",
+      appleBaseURL: "https://appleid.apple.com",
       linking: .off, allowsAnonymous: false, isDevMode: false, entropy: .system, clock: clock.wall, log: log,
       metrics: metrics,
       readiness: {
@@ -75,7 +76,7 @@ struct Bench {
       isDevMode: isDevMode, customTokenKeys: [], allowedOrigins: origins,
       limits: RequestLimits(
         signIn: signIn, refresh: refresh, signUp: signUp, clock: clock.steady, entropy: .seeded(1)),
-      trustedProxies: proxies.compactMap { Network($0) })
+      trustedProxies: proxies.compactMap { Network($0) }, returnURLs: [])
     let counts = APIMetrics(metrics)
     let tables = endpoints.tables(counts)
     // A test's own come first, and so in the place of the real ones.

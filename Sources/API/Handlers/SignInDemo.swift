@@ -1,0 +1,23 @@
+internal import HTTPServer
+
+/// The page under `/console/signin-demo`, in development: an app without a server of its own that signs a person in by
+/// the web flow. Nothing in it is inline and nothing comes from elsewhere.
+enum SignInDemo {
+  static let path = "/console/signin-demo"
+
+  static var page: Response { file(PackageResources.signin_demo_html, "text/html") }
+  static var script: Response { file(PackageResources.signin_demo_js, "text/javascript") }
+  static var style: Response { file(PackageResources.signin_demo_css, "text/css") }
+
+  private static func file(_ body: [UInt8], _ type: String) -> Response {
+    Response(
+      status: 200,
+      headers: [
+        "Content-Type": "\(type); charset=utf-8", "Cache-Control": "no-store",
+        "Content-Security-Policy":
+          "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; "
+          + "form-action 'none'; frame-ancestors 'none'",
+        "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+      ], body: body)
+  }
+}
