@@ -34,6 +34,8 @@ struct AppleCalls: Sendable {
 
   /// How often Apple's keys are waited for, a second each, with a refresh token in hand that nobody else will get.
   private static let keyPatience = 5
+  /// Clients that are tried beside the likeliest one.
+  private static let guesses = 7
 
   func outcome(of work: AppleWork) async -> AppleWorkResult {
     let terms = access.terms
@@ -44,11 +46,8 @@ struct AppleCalls: Sendable {
     }
     do throws(AppleFault) {
       if work.secret.kind == .code {
-        let answer = try await counted { () throws(AppleFault) in
-          try await endpoints.exchange(
-            code: secret, redirectURI: work.redirectURI, for: work.client, by: key)
-        }
-        return await judge(answer, work, terms.rules)
+        let (answer, client) = try await exchange(secret, of: work, by: key, terms.rules)
+        return await judge(answer, work, client, terms.rules)
       }
       try await counted { () throws(AppleFault) in
         try await endpoints.revoke(
@@ -57,6 +56,29 @@ struct AppleCalls: Sendable {
       return .revoked
     } catch {
       return setback(AppleSetback(error), error.label, work)
+    }
+  }
+
+  /// Trades a code. Of one that an app brought to have it revoked it is only guessed which client it is of: when that one
+  /// is refused it, the others are tried.
+  private func exchange(
+    _ code: Secret<String>, of work: AppleWork, by key: TeamKey, _ rules: IdentityTokenRules
+  ) async throws(AppleFault) -> (TokenAnswer, ClientID) {
+    let others = rules.clients.keys.filter { $0 != work.client }.sorted { $0.text < $1.text }
+    let isGuess = work.kind == .exchangeThenRevoke && !work.isSent
+    let begun = clock.now()
+    var clients = [work.client] + (isGuess ? others.prefix(Self.guesses) : [])
+    while true {
+      let client = clients.removeFirst()
+      do throws(AppleFault) {
+        let answer = try await counted { () throws(AppleFault) in
+          try await endpoints.exchange(code: code, redirectURI: work.redirectURI, for: client, by: key)
+        }
+        return (answer, client)
+      } catch {
+        // In the time that others leave it to this node.
+        guard error == .grantRefused, !clients.isEmpty, clock.now().since(begun) < 8 else { throw error }
+      }
     }
   }
 
@@ -75,14 +97,14 @@ struct AppleCalls: Sendable {
 
   /// The refresh token of an answer, if the identity token beside it says whose it is.
   private func judge(
-    _ answer: TokenAnswer, _ work: AppleWork, _ rules: IdentityTokenRules
+    _ answer: TokenAnswer, _ work: AppleWork, _ client: ClientID, _ rules: IdentityTokenRules
   ) async -> AppleWorkResult {
     guard let token = answer.refreshToken else { return .dropped(AppleSurrender.answerUnusable.rawValue) }
     var tries = 0
     while true {
       do throws(ReturnedTokenFault) {
         try await checkReturnedToken(
-          answer.idToken, subject: work.subject, client: work.client, rules: rules, directory: directory,
+          answer.idToken, subject: work.subject, client: client, rules: rules, directory: directory,
           clock: clock)
         break
       } catch {
@@ -102,7 +124,7 @@ struct AppleCalls: Sendable {
     guard let kept = try? ring.seal(token, as: .refreshToken, id: id, entropy: entropy) else {
       return .dropped(AppleSurrender.answerUnusable.rawValue)
     }
-    return .exchanged(kept, nextCheck: kept.nextLook(after: now))
+    return .exchanged(kept, client: client, nextCheck: kept.nextLook(after: now))
   }
 
   private func setback(_ setback: AppleSetback, _ word: String, _ work: AppleWork) -> AppleWorkResult {
@@ -159,8 +181,7 @@ extension AppleSetback {
     case .misconfigured(.cannotSign): self = .unsent
     case .misconfigured: self = .misconfigured
     case .throttled: self = .declined
-    case .transient(.addressNotAllowed), .transient(.couldNotConnect), .transient(.tlsFailed): self = .unsent
-    case .transient: self = .uncertain
+    case .transient: self = fault.mayHaveActed ? .uncertain : .unsent
     }
   }
 }
