@@ -9,6 +9,20 @@ import Wire
 /// Apple that is down, slow or does not know us, nodes that die, and many calls at once.
 @Suite(.timeLimit(.minutes(10)))
 struct AppleTroubleTests {
+  @Test func `a call that hangs is given up, and is not known to have failed`() async throws {
+    try await withAppleSide { apple, stage, service in
+      try await apple.behave(tokens: "slow", milliseconds: 25_000)
+      let (credential, code) = try Mint.credentialWithCode()
+      try await service.signIn(with: code, credential)
+      try await eventually("it is given up") {
+        try await stage.sql("SELECT fault FROM apple_work WHERE is_sent = 1") == "timed_out"
+      }
+      try await apple.behave(tokens: "good")
+      try await eventually("it was tried again") { try await stage.queued() == 0 }
+      #expect(try await stage.audited("apple_work_given_up") == ["exchange code_ambiguous"])
+    }
+  }
+
   @Test(arguments: ["unavailable", "throttled", "page"])
   func `while Apple is not well sign-ins go on, and afterwards each code is exchanged once`(
     _ trouble: String
