@@ -41,7 +41,7 @@ struct AppleCalls: Sendable {
     let terms = access.terms
     guard let key = terms.key else { return setback(.unsent, "apple_key_missing", work) }
     guard let secret = ring.open(work.secret) else {
-      complain("master_key_missing", isError: true)
+      complain("master_key_missing", of: work.client, isError: true)
       return setback(.unsent, "master_key_missing", work)
     }
     do throws(AppleFault) {
@@ -49,7 +49,7 @@ struct AppleCalls: Sendable {
         let (answer, client) = try await exchange(secret, of: work, by: key, terms.rules)
         return await judge(answer, work, client, terms.rules)
       }
-      try await counted { () throws(AppleFault) in
+      try await counted(work.client) { () throws(AppleFault) in
         try await endpoints.revoke(
           secret, hint: work.secret.kind.rawValue, for: work.client, by: key)
       }
@@ -71,7 +71,7 @@ struct AppleCalls: Sendable {
     while true {
       let client = clients.removeFirst()
       do throws(AppleFault) {
-        let answer = try await counted { () throws(AppleFault) in
+        let answer = try await counted(client) { () throws(AppleFault) in
           try await endpoints.exchange(code: code, redirectURI: work.redirectURI, for: client, by: key)
         }
         return (answer, client)
@@ -86,7 +86,7 @@ struct AppleCalls: Sendable {
   func verdict(on grant: AppleGrant) async -> Result<AppleGrantVerdict, AppleFault>? {
     guard let key = access.terms.key, let token = ring.open(grant.secret) else { return nil }
     do throws(AppleFault) {
-      try await counted { () throws(AppleFault) in
+      try await counted(grant.client) { () throws(AppleFault) in
         try await endpoints.refresh(token, for: grant.client, by: key)
       }
       return .success(.good)
@@ -99,7 +99,7 @@ struct AppleCalls: Sendable {
   private func judge(
     _ answer: TokenAnswer, _ work: AppleWork, _ client: ClientID, _ rules: IdentityTokenRules
   ) async -> AppleWorkResult {
-    guard let token = answer.refreshToken else { return .dropped(AppleSurrender.answerUnusable.rawValue) }
+    guard let token = answer.refreshToken else { return refused(.answerUnusable) }
     var tries = 0
     while true {
       do throws(ReturnedTokenFault) {
@@ -114,17 +114,21 @@ struct AppleCalls: Sendable {
         {
           continue
         }
-        let surrender = AppleSurrender(error)
-        log.error("apple_answer_refused", [.text("cause", surrender.rawValue)])
-        return .dropped(surrender.rawValue)
+        return refused(AppleSurrender(error))
       }
     }
     let now = clock.now()
     let id = AppleSecretID(at: now, from: entropy)
     guard let kept = try? ring.seal(token, as: .refreshToken, id: id, entropy: entropy) else {
-      return .dropped(AppleSurrender.answerUnusable.rawValue)
+      return refused(.answerUnusable)
     }
     return .exchanged(kept, client: client, nextCheck: kept.nextLook(after: now))
+  }
+
+  /// Of a code that is used up by now.
+  private func refused(_ surrender: AppleSurrender) -> AppleWorkResult {
+    log.error("apple_answer_refused", [.text("cause", surrender.rawValue)])
+    return .dropped(surrender.rawValue)
   }
 
   private func setback(_ setback: AppleSetback, _ word: String, _ work: AppleWork) -> AppleWorkResult {
@@ -133,7 +137,7 @@ struct AppleCalls: Sendable {
   }
 
   private func counted<R>(
-    _ call: () async throws(AppleFault) -> R
+    _ client: ClientID, _ call: () async throws(AppleFault) -> R
   ) async throws(AppleFault) -> R {
     do throws(AppleFault) {
       let answer = try await call()
@@ -142,21 +146,21 @@ struct AppleCalls: Sendable {
     } catch {
       metrics.count(error)
       if case .misconfigured = error {
-        complain(error.label, isError: true)
+        complain(error.label, of: client, isError: true)
       } else if error != .grantRefused, error != .transient(.shuttingDown) {
-        complain(error.label, isError: false)
+        complain(error.label, of: client, isError: false)
       }
       throw error
     }
   }
 
   /// Tells of what goes wrong, of each kind once a minute: a thousand waiting calls fail alike.
-  private func complain(_ cause: String, isError: Bool) {
+  private func complain(_ cause: String, of client: ClientID, isError: Bool) {
     guard complaints.isNews(cause, at: clock.now()) else { return }
     if isError {
-      log.error("apple_misconfigured", [.text("cause", cause)])
+      log.error("apple_misconfigured", [.text("cause", cause), .text("clientId", client.text)])
     } else {
-      log.warning("apple_call_failed", [.text("cause", cause)])
+      log.warning("apple_call_failed", [.text("cause", cause), .text("clientId", client.text)])
     }
   }
 }

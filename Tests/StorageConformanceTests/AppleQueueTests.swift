@@ -227,6 +227,27 @@ struct AppleQueueTests {
     }
   }
 
+  @Test(arguments: Engine.allCases, [true, false])
+  func `an administrator who writes the same identity anew changes nothing of the consent`(
+    _ engine: Engine, _ isTakenOffFirst: Bool
+  ) async throws {
+    try await engine.run { desk in
+      let session = try await desk.grant(client: web)
+      var change = AccountChange()
+      if isTakenOffFirst { change.removedProviders = [appleProviderID] }
+      let identity = try #require(session.account.identities.first?.identity)
+      change.addedIdentities = [LinkedIdentity(identity, email: "ada@example.com")]
+      _ = try await desk.storage.change(
+        AccountChangeIntent(
+          target: .administered(session.account.id), change: change, origin: person, now: start))
+      #expect(try await desk.queue() == [])
+      #expect(try await desk.storage.appleGrants(of: identity.subject).count == 1)
+      let linked = try await desk.storage.account(session.account.id)?.identities.first
+      #expect(linked?.email == "ada@example.com")
+      if !isTakenOffFirst { #expect(linked?.client == web) }
+    }
+  }
+
   @Test(arguments: Engine.allCases)
   func `a code or token that a bearer brings is revoked for the client that he signed in to`(
     _ engine: Engine

@@ -87,6 +87,35 @@ struct AppleTroubleTests {
     }
   }
 
+  @Test func `kills in the middle of many calls lose no code and blame none`() async throws {
+    try await withAppleSide { apple, stage, service in
+      try await apple.behave(tokens: "unavailable")
+      let bodies = try (0..<60).map { _ in
+        let (credential, code) = try Mint.credentialWithCode()
+        return credential.body(["authorizationCode": #""\#(code)""#])
+      }
+      let answers = try await inParallel(60, port: service.port) { .signIn(bodies[$0]) }
+      #expect(answers.allSatisfy { $0.status == 200 })
+      try await service.kill()
+      try await apple.behave(tokens: "slow", milliseconds: 40)
+      for round in 1...3 {
+        let next = try await stage.start(Team.settings)
+        _ = try await stage.command("apple", "queue", "retry", "--all")
+        try await apple.waits("some were exchanged") { $0.count("exchange") >= Int64(round * 8) }
+        try await next.kill()
+      }
+      let last = try await stage.start(Team.settings)
+      try await eventually("the queue is empty", within: .seconds(90)) { try await stage.queued() == 0 }
+      let ambiguous = try await stage.audited("apple_work_given_up")
+      #expect(ambiguous.allSatisfy { $0 == "exchange code_ambiguous" })
+      #expect(try await stage.grants() + ambiguous.count == 60)
+      let calls = try await apple.calls()
+      #expect(calls.count("exchange") == 60)
+      #expect(calls.count("exchange", "code_used") == Int64(ambiguous.count))
+      try await last.stop()
+    }
+  }
+
   @Test func `a service stops in time while Apple keeps it waiting, and what it was at is tried again`()
     async throws
   {
