@@ -206,7 +206,9 @@ private func noteRevocation(
   try ledger.audit(
     .appleTokenRevoked, by: Origin(actor: .system), at: now, account: work.account, detail: work.client.text)
   guard let subject = work.subject else { return }
-  for grant in try ledger.appleGrants(of: subject) where grant.client == work.client {
+  // What was given out later has its own day to be asked about.
+  for grant in try ledger.appleGrants(of: subject)
+  where grant.client == work.client && grant.obtainedAt <= work.createdAt {
     try ledger.deleteAppleGrant(grant.id)
   }
   let identity = ProviderIdentity(provider: appleProviderID, subject: subject)

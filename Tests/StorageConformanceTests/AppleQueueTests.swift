@@ -291,8 +291,10 @@ struct AppleQueueTests {
           bearer: bearer, secret: .numbered(2, .refreshToken), fallbackClient: app, redirectURI: nil,
           origin: person, now: start + 1))
       let work = try #require(try await desk.begin(at: start + 1).first)
-      try await desk.arrive(credential: 9, at: start + 2)
+      try await desk.grant(credential: 9, code: 9, token: 109, at: start + 2)
       try await desk.settle(work, .revoked, at: start + 3)
+      let grants = try await desk.storage.appleGrants(of: Subject(unchecked: "001.alice"))
+      #expect(grants.map(\.secret) == [.numbered(109, .refreshToken)])
       #expect(try await desk.storage.account(session.account.id)?.credentialState == .authorized)
     }
   }
