@@ -75,9 +75,12 @@ package struct JSONWriter: Sendable {
 
   /// A member that is an object.
   package mutating func object(_ name: String, _ build: (inout JSONWriter) -> Void) {
-    var inner = JSONWriter(reserving: 64)
-    build(&inner)
-    member(name, json: inner.finish())
+    key(name)
+    out.append(UInt8(ascii: "{"))
+    isFirst = true
+    build(&self)
+    out.append(UInt8(ascii: "}"))
+    isFirst = false
   }
 
   private mutating func key(_ name: String) {
