@@ -10,7 +10,16 @@ private let rowsSeenPerRowSwept = 16
 extension SQLiteLedger {
   package mutating func sweep(_ rules: SweepRules) throws(StorageError) -> Int {
     guard rules.limit > 0 else { return 0 }
-    return max(try sweepCredentials(rules), try sweepSessions(rules), try sweepRevocations(rules))
+    return max(
+      try sweepCredentials(rules), try sweepSessions(rules), try sweepRevocations(rules),
+      try sweepAppleWork(rules))
+  }
+
+  private func sweepAppleWork(_ rules: SweepRules) throws(StorageError) -> Int {
+    try statements.apple.deleteWorkDueBefore.run { slots in
+      slots.add(rules.appleWorkBefore)
+      slots.add(Int64(rules.limit))
+    }
   }
 
   private func sweepRevocations(_ rules: SweepRules) throws(StorageError) -> Int {
