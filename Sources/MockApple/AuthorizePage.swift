@@ -86,7 +86,9 @@ final class AuthorizePage: Sendable {
   private func page(_ status: Int, _ body: String) -> Response {
     Response(
       status: status, headers: ["Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store"],
-      body: Array("<!doctype html><title>Stand-in for Apple</title><meta charset=utf-8>\(body)\n".utf8))
+      body: Array(
+        ("<!doctype html><title>Stand-in for Apple</title><meta charset=utf-8>"
+          + "<link rel=icon href=\"data:,\">\(body)\n").utf8))
   }
 }
 

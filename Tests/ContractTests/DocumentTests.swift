@@ -34,7 +34,7 @@ private func routes() async throws -> [Route] {
       url: "https://appleid.apple.com/auth/keys", policy: .standard, fetcher: ScriptedFetcher([]),
       clock: clock.steady, report: { _ in }),
     issuer: issuer, storage: storage, projectID: "bramley", publicURL: "https://auth.example.com",
-      appleBaseURL: "https://appleid.apple.com",
+    appleBaseURL: "https://appleid.apple.com",
     linking: .off, allowsAnonymous: false, isDevMode: true, entropy: .system, clock: clock.wall,
     log: try Log(threshold: .error, capacity: 10, clock: clock.wall, sink: LogSink { _ in }),
     metrics: metrics,

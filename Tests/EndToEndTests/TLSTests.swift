@@ -2,23 +2,23 @@ import Foundation
 import TestProcesses
 import Testing
 
+/// A certificate for 127.0.0.1 and its key, as the settings name them.
+func tlsIdentity(_ stage: Stage, _ name: String = "tls") async throws -> [String: String] {
+  let (certificate, key) = ("\(stage.folder)/\(name).crt", "\(stage.folder)/\(name).key")
+  let made = try await run(
+    "/usr/bin/openssl",
+    [
+      "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+      "-subj",
+      "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate,
+    ])
+  try #require(made.status == 0, "\(made.errors)")
+  return ["BRAMLEY_TLS_CERT": certificate, "BRAMLEY_TLS_KEY": key]
+}
+
 /// The listener that speaks TLS itself.
 @Suite(.timeLimit(.minutes(10)))
 struct TLSTests {
-  /// A certificate for 127.0.0.1 and its key, as the settings name them.
-  private func identity(_ stage: Stage, _ name: String = "tls") async throws -> [String: String] {
-    let (certificate, key) = ("\(stage.folder)/\(name).crt", "\(stage.folder)/\(name).key")
-    let made = try await run(
-      "/usr/bin/openssl",
-      [
-        "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
-        "-subj",
-        "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate,
-      ])
-    try #require(made.status == 0, "\(made.errors)")
-    return ["BRAMLEY_TLS_CERT": certificate, "BRAMLEY_TLS_KEY": key]
-  }
-
   private func curl(_ stage: Stage, _ service: Service, _ arguments: String...) async throws -> Finished {
     try await run(
       "/usr/bin/curl",
@@ -28,7 +28,7 @@ struct TLSTests {
 
   @Test func `versions 1_2 and 1_3 are spoken, and the links say https`() async throws {
     try await withStage { stage in
-      let service = try await stage.start(identity(stage))
+      let service = try await stage.start(tlsIdentity(stage))
       for version in ["1.2", "1.3"] {
         let answer = try await curl(stage, service, "--tlsv\(version)", "--tls-max", version)
         #expect(answer.status == 0, "\(answer.errors)")
@@ -44,7 +44,7 @@ struct TLSTests {
     async throws
   {
     try await withStage { stage in
-      let service = try await stage.start(identity(stage))
+      let service = try await stage.start(tlsIdentity(stage))
       let hello = try await run(
         "/usr/bin/openssl",
         [
@@ -59,7 +59,7 @@ struct TLSTests {
 
   @Test func `plain HTTP gets no answer, and TLS clients go on`() async throws {
     try await withStage { stage in
-      let service = try await stage.start(identity(stage))
+      let service = try await stage.start(tlsIdentity(stage))
       let answer = await onThreadResult {
         try HTTPConnection(port: service.port, timeoutSeconds: 20).exchange(HTTPRequest(path: "/livez"))
       }
@@ -76,7 +76,7 @@ struct TLSTests {
     async throws
   {
     try await withStage { stage in
-      let file = try #require(try await identity(stage)[name])
+      let file = try #require(try await tlsIdentity(stage)[name])
       for arguments in [["config", "check"], ["serve"]] {
         let finished = try await run(
           Program.bramley, arguments, environment: stage.settings.merging([name: file]) { $1 })
@@ -88,7 +88,7 @@ struct TLSTests {
 
   @Test func `what is no certificate, no key, or not a pair ends the start with a sentence`() async throws {
     try await withStage { stage in
-      let (good, other) = (try await identity(stage), try await identity(stage, "other"))
+      let (good, other) = (try await tlsIdentity(stage), try await tlsIdentity(stage, "other"))
       let garbage = try stage.write(
         "-----BEGIN CERTIFICATE-----\nno\n-----END CERTIFICATE-----\n", to: "garbage")
       for changes in [

@@ -10,7 +10,8 @@ struct WebApp: Sendable {
   static let otherURL = "https://app.example.com/signed-in?from=apple"
   static let settings = ["BRAMLEY_RETURN_URLS": "\(returnURL), \(otherURL)"]
 
-  let verifier = "a verifier that is long enough, no. \(Mint.number())".replacingOccurrences(of: " ", with: "-")
+  let verifier = "a verifier that is long enough, no. \(Mint.number())".replacingOccurrences(
+    of: " ", with: "-")
   var challenge: String { base64URLText(sha256(Array(verifier.utf8))) }
 
   /// The path that the app opens in a browser.

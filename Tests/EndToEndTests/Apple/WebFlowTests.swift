@@ -43,7 +43,8 @@ import Wire
       try #require(traded.status == 200, "\(traded)")
       let tokens = try traded.json
       let bearer = [("Authorization", "Bearer " + (tokens.text("id_token") ?? ""))]
-      let account = try await service.get("/v1/account", headers: bearer.map { (name: $0.0, value: $0.1) }).json
+      let account = try await service.get("/v1/account", headers: bearer.map { (name: $0.0, value: $0.1) })
+        .json
       #expect(account.text("displayName") == "Ada Lovelace")
       #expect(account.text("localId") == tokens.text("user_id"))
       _ = try await service.refresh(try #require(tokens.text("refresh_token")))
@@ -188,7 +189,9 @@ import Wire
       try expect(try await answer(["code_challenge": Optional<String>.none]), is: missing)
       try expect(try await answer(["code_challenge": "short"]), is: missing)
       try expect(try await answer(["code_challenge_method": "plain"]), is: missing)
-      try expect(try await answer(["client_id": Optional<String>.none]), is: .argument("field_missing"), field: "client_id")
+      try expect(
+        try await answer(["client_id": Optional<String>.none]), is: .argument("field_missing"),
+        field: "client_id")
       try expect(
         try await answer(["client_id": "com.example.nobody"]), is: .token("audience_not_allowed"),
         field: "client_id")
@@ -199,13 +202,16 @@ import Wire
         field: "state")
       try expect(try await answer(["prompt": "none"]), is: .argument("field_unknown"), field: "prompt")
       try expect(
-        try await answer(["redirect_uri": Optional<String>.none]), is: .argument("field_missing"), field: "redirect_uri")
+        try await answer(["redirect_uri": Optional<String>.none]), is: .argument("field_missing"),
+        field: "redirect_uri")
       let alias = try await answer(["redirect_uri": Optional<String>.none, "return_url": WebApp.returnURL])
       #expect(alias.status == 302)
     }
   }
 
-  @Test func `a code of another person beside a good token is refused, in the browser and from an app`() async throws {
+  @Test func `a code of another person beside a good token is refused, in the browser and from an app`()
+    async throws
+  {
     try await withFlow { service, apple, stage in
       var browser = WebBrowser(service)
       let fields = try await browser.begin(WebApp())
@@ -228,7 +234,8 @@ import Wire
       let subject = Mint.subject()
       let app = WebApp()
       var browser = WebBrowser(service)
-      let first = try await app.trade(try await code(app, &browser, apple, subject: subject), at: service).json
+      let first = try await app.trade(try await code(app, &browser, apple, subject: subject), at: service)
+        .json
       let disabled = try await stage.command("users", "disable", try #require(first.text("user_id")))
       #expect(disabled.status == 0)
       let again = try await code(app, &browser, apple, subject: subject)
