@@ -7,7 +7,6 @@ package final class APIMetrics: Sendable {
   private let signIns: CounterSet
   private let refreshes: CounterSet
   let unknownKeyIDs: Counter
-  let foreignCodes: Counter
   let lateRepeats: Counter
   let reuses: Counter
 
@@ -44,9 +43,6 @@ package final class APIMetrics: Sendable {
       label: "outcome", values: reasons + ["refreshed"])
     unknownKeyIDs = metrics.counter(
       "bramley_apple_unknown_key_ids_total", help: "Tokens that named a key which Apple does not publish.")
-    foreignCodes = metrics.counter(
-      "bramley_apple_foreign_codes_total",
-      help: "Authorization codes that were dropped because the token beside them came with another.")
     lateRepeats = metrics.counter(
       "bramley_refresh_late_repeats_total", help: "Refresh tokens that came again long after their rotation.")
     reuses = metrics.counter(
