@@ -24,6 +24,7 @@ final class PreparedStatements {
   let insertAuditEntry, auditAfter, auditOfAccount, sealAuditEntry, deleteAuditUpTo: Statement
   let auditSeal, writeAuditSeal, lease, writeLease: Statement
   let apple: AppleStatements
+  let notifications: NotificationStatements
 
   /// The id up to which the sweep has looked at sessions; nil before the first and after the last.
   var sweptSessionsUpTo: [UInt8]?
@@ -87,6 +88,7 @@ final class PreparedStatements {
     writeLease = try connection.prepare(HistorySQL.writeLease)
 
     apple = try AppleStatements(on: connection)
+    notifications = try NotificationStatements(on: connection)
     self.connection = connection
   }
 }

@@ -10,7 +10,9 @@ private let rowsSeenPerRowSwept = 16
 extension SQLiteLedger {
   package mutating func sweep(_ rules: SweepRules) throws(StorageError) -> Int {
     guard rules.limit > 0 else { return 0 }
-    return max(try sweepCredentials(rules), try sweepSessions(rules), try sweepRevocations(rules))
+    return max(
+      try sweepCredentials(rules), try sweepSessions(rules), try sweepRevocations(rules),
+      try sweepNotifications(rules))
   }
 
   private func sweepRevocations(_ rules: SweepRules) throws(StorageError) -> Int {

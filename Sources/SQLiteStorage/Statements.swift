@@ -44,7 +44,7 @@ enum AccountSQL {
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
       a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
-      i.credential_state, i.client_id
+      i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at
     FROM accounts AS a LEFT JOIN identities AS i ON i.account = a.number
     WHERE a.id = ?1 ORDER BY i.provider
     """
@@ -54,7 +54,7 @@ enum AccountSQL {
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
       a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
-      i.credential_state, i.client_id
+      i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at
     FROM identities AS held JOIN accounts AS a ON a.number = held.account
       JOIN identities AS i ON i.account = a.number
     WHERE held.provider = ?1 AND held.subject = ?2 ORDER BY i.provider
@@ -65,7 +65,7 @@ enum AccountSQL {
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
       a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
-      i.credential_state, i.client_id
+      i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at
     FROM (SELECT * FROM accounts WHERE number > ?1 ORDER BY number LIMIT ?2) AS a
       LEFT JOIN identities AS i ON i.account = a.number
     ORDER BY a.number, i.provider
@@ -76,7 +76,7 @@ enum AccountSQL {
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
       a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
-      i.credential_state, i.client_id
+      i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at
     FROM (SELECT * FROM accounts WHERE email = ?1 ORDER BY is_email_verified DESC, number LIMIT ?2) AS a
       LEFT JOIN identities AS i ON i.account = a.number
     ORDER BY a.is_email_verified DESC, a.number, i.provider
@@ -89,7 +89,7 @@ enum AccountSQL {
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
       a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
-      i.credential_state, i.client_id
+      i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at
     FROM (SELECT number AS place, CASE ?1 WHEN 0 THEN id WHEN 1 THEN email
         WHEN 2 THEN coalesce(chosen_name, given_name) WHEN 3 THEN created_at ELSE last_sign_in_at END AS field
         FROM accounts ORDER BY field, place LIMIT ?2 OFFSET ?3) AS wanted
@@ -102,7 +102,7 @@ enum AccountSQL {
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
       a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
-      i.credential_state, i.client_id
+      i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at
     FROM (SELECT number AS place, CASE ?1 WHEN 0 THEN id WHEN 1 THEN email
         WHEN 2 THEN coalesce(chosen_name, given_name) WHEN 3 THEN created_at ELSE last_sign_in_at END AS field
         FROM accounts ORDER BY field DESC, place LIMIT ?2 OFFSET ?3) AS wanted
@@ -135,12 +135,14 @@ enum AccountSQL {
     """
 
   static let insertIdentity: StaticString = """
-    INSERT INTO identities (account, provider, subject, email, display_name, photo_url, credential_state, client_id)
-    SELECT number, ?2, ?3, ?4, ?5, ?6, ?7, ?8 FROM accounts WHERE id = ?1
+    INSERT INTO identities (account, provider, subject, email, display_name, photo_url, credential_state, client_id,
+      is_email_deliverable, email_changed_at)
+    SELECT number, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 FROM accounts WHERE id = ?1
     """
 
   static let updateIdentity: StaticString = """
-    UPDATE identities SET email = ?3, display_name = ?4, photo_url = ?5, credential_state = ?6, client_id = ?7
+    UPDATE identities SET email = ?3, display_name = ?4, photo_url = ?5, credential_state = ?6, client_id = ?7,
+      is_email_deliverable = ?8, email_changed_at = ?9
     WHERE provider = ?1 AND subject = ?2
     """
 

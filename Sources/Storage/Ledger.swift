@@ -86,6 +86,13 @@ package protocol Ledger {
   /// When the first work, and the first look at a grant, is due.
   mutating func firstAppleDates() throws(StorageError) -> (work: UnixTime?, grant: UnixTime?)
 
+  /// Writes that a notification has come; false when it had before.
+  mutating func insert(_ notification: AppleNotificationRecord) throws(StorageError) -> Bool
+  /// How many there are with events that nobody here understands.
+  mutating func keptNotificationCount() throws(StorageError) -> Int
+  /// Those, the newest first.
+  mutating func keptNotifications(limit: Int) throws(StorageError) -> [AppleNotificationRecord]
+
   /// How many secrets of Apple's each master key seals.
   mutating func appleSecretCounts() throws(StorageError) -> [MasterKeyID: Int]
   /// Secrets that another master key seals.

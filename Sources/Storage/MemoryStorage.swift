@@ -51,6 +51,7 @@ package struct MemoryLedger: Ledger {
   private var leases: [String: Lease] = [:]
   var appleQueue: [AppleSecretID: AppleWork] = [:]
   var appleTokens: [AppleSecretID: AppleGrant] = [:]
+  var notifications: [AppleNotificationRecord] = []
 
   package mutating func spentCredential(_ key: CredentialKey) throws(StorageError) -> SpentCredential? {
     spent[key]
@@ -188,7 +189,7 @@ package struct MemoryLedger: Ledger {
     let old = Set(
       revoked.dropLast().filter { $0.until < rules.revocationsBefore }.prefix(rules.limit).map(\.position))
     revoked.removeAll { old.contains($0.position) }
-    return max(credentials.count, sessions.count, old.count)
+    return max(credentials.count, sessions.count, old.count, sweepNotifications(rules))
   }
 
   package mutating func touch() throws(StorageError) {}

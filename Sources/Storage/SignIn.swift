@@ -197,7 +197,7 @@ private func welcome(
   account.learn(intent.profile, name: intent.name, at: intent.now)
   if let place = account.identities.firstIndex(where: { $0.identity == intent.identity }) {
     var linked = account.identities[place]
-    if let email = intent.profile.email?.text { linked.email = email }
+    if let email = intent.profile.email?.text { linked.take(email: email) }
     if let client = intent.client { linked.client = client }
     linked.credentialState = .authorized
     // Nothing is written for nearly everybody.

@@ -108,6 +108,10 @@ package protocol Storage: Sendable {
   func appleAgenda() async throws(StorageError) -> AppleAgenda
   /// Has no node look at grants before a moment.
   func pauseAppleGrants(until moment: UnixTime) async throws(StorageError)
+  /// Takes a notification of Apple's, once; see ``decideAppleNotification(_:in:)``.
+  func take(_ notification: AppleNotificationIntent) async throws(StorageError) -> AppleNotificationOutcome
+  /// Notifications with events that nobody here understands, the newest first.
+  func keptNotifications(limit: Int) async throws(StorageError) -> [AppleNotificationRecord]
   func appleSecretCounts() async throws(StorageError) -> [MasterKeyID: Int]
   /// Secrets of Apple's that another master key seals.
   func appleSecrets(notSealedBy key: MasterKeyID, limit: Int) async throws(StorageError) -> [AppleSecret]
@@ -169,7 +173,7 @@ package struct AccountPage: Sendable, Equatable {
 /// From when on rows decide nothing any more. Everything here lies well in the past, so that a clock that was
 /// wrong for an hour costs nobody a session.
 package struct SweepRules: Sendable {
-  /// Spent credentials that expired before this.
+  /// Spent credentials, and notifications of Apple's, that expired before this.
   package let credentialsBefore: UnixTime
   /// Sessions last refreshed, or over, before this.
   package let sessionsBefore: UnixTime
