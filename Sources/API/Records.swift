@@ -77,15 +77,33 @@ extension Session {
   }
 }
 
+extension AppleWork {
+  /// A call to Apple that waits, without what is sent. Times are seconds since 1970.
+  package var json: [UInt8] {
+    var out = JSONWriter(reserving: 256)
+    out.member("id", id.description)
+    out.member("kind", kind.rawValue)
+    out.member("localId", account.text)
+    out.member("clientId", client.text)
+    out.member("createdAt", createdAt.seconds)
+    out.member("dueAt", dueAt.seconds)
+    out.member("attempts", Int64(attempts))
+    out.member("fault", fault)
+    return out.finish()
+  }
+}
+
 extension SigningKeyBook {
   /// The signing keys without their private parts, and what else hangs on each master key.
   package func json(
-    liveSessions: [MasterKeyID: Int], auditEnds: [MasterKeyID: Int], leeway: Int64
+    liveSessions: [MasterKeyID: Int], auditEnds: [MasterKeyID: Int], appleSecrets: [MasterKeyID: Int],
+    leeway: Int64
   ) -> [UInt8] {
     var out = JSONWriter(reserving: 512 * (keys.count + 1))
     out.member("signingKeys", jsonArray: keys.map { $0.json(leeway: leeway) })
     for (name, counts) in [
       ("liveSessionsByMasterKey", liveSessions), ("auditEndsByMasterKey", auditEnds),
+      ("appleSecretsByMasterKey", appleSecrets),
     ] {
       out.object(name) { out in
         for (id, count) in counts.sorted(by: { $0.key.description < $1.key.description }) {

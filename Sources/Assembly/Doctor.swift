@@ -29,6 +29,7 @@ package func examine(_ settings: Settings) async -> [Finding] {
     findings.append(Finding(subject: "settings", verdict: .ok, detail: "nothing doubtful"))
   }
   findings += await examineDatabase(settings)
+  findings.append(examineAppleKey(settings))
   findings += await examineApple(settings)
   return findings
 }
@@ -76,8 +77,9 @@ private func examineContents(of storage: SQLiteStorage, _ settings: Settings) as
       book: try await storage.signingKeys(),
       liveSessions: try await storage.sessionCounts(
         within: settings.sessionLimits, at: WallClock.system.now()),
-      audit: try await storage.auditChain())
+      audit: try await storage.auditChain(), appleSecrets: try await storage.appleSecretCounts())
     return try await examineKeys(contents, settings) + examineAudit(in: storage, settings)
+      + examineQueue(in: storage)
   } catch {
     return [Finding(subject: "database", verdict: .failed, detail: "cannot be read: \(error.sentence)")]
   }
@@ -88,6 +90,7 @@ private struct Contents {
   let book: SigningKeyBook
   let liveSessions: [MasterKeyID: Int]
   let audit: AuditChainState
+  let appleSecrets: [MasterKeyID: Int]
 }
 
 /// Whether the audit's chain can be gone on with. Of a ring that cannot be made, the keys tell.
@@ -141,7 +144,17 @@ private func examineKeys(_ contents: Contents?, _ settings: Settings) -> [Findin
     ]
   }
   findings.append(examine(contents.book, with: ring))
-  let needs = MasterKeyNeeds(of: contents.book, liveSessions: contents.liveSessions, audit: contents.audit)
+  let needs = MasterKeyNeeds(
+    of: contents.book, liveSessions: contents.liveSessions, audit: contents.audit,
+    appleSecrets: contents.appleSecrets)
+  for (id, count) in needs.lostSecrets(with: ring) {
+    findings.append(
+      Finding(
+        subject: "master key", verdict: .failed,
+        detail:
+          "\(count) of Apple's codes and tokens are sealed by master key \(id), which is not set: nobody can revoke them"
+      ))
+  }
   for (id, count) in needs.lostSessions(with: ring) {
     findings.append(
       Finding(

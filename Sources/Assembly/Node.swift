@@ -34,13 +34,7 @@ package final class Node: Sendable {
     let ring = try await openMasterKeys(settings, for: storage, entropy: entropy)
     let settled = try await openSigningKeys(settings, storage, ring, clock, entropy)
     let fetcher = try makeFetcher()
-    let directory = KeyDirectory(
-      url: settings.appleBaseURL + "/auth/keys", policy: .standard, fetcher: fetcher, clock: .system,
-      report: { outcome in
-        metrics.count(outcome)
-        report(outcome, to: log)
-      })
-    directory.tick()
+    let directory = startDirectory(settings, fetcher: fetcher, metrics: metrics, log: log)
 
     let open = RouterSlot()
     let operators = RouterSlot()
@@ -135,6 +129,19 @@ private func waiting(atMost patience: Duration, _ work: @escaping @Sendable () a
   }
   for await _ in ends {}
   timer.cancel()
+}
+
+private func startDirectory(
+  _ settings: Settings, fetcher: CurlFetcher, metrics: NodeMetrics, log: Log
+) -> KeyDirectory {
+  let directory = KeyDirectory(
+    url: settings.appleBaseURL + "/auth/keys", policy: .standard, fetcher: fetcher, clock: .system,
+    report: { outcome in
+      metrics.count(outcome)
+      report(outcome, to: log)
+    })
+  directory.tick()
+  return directory
 }
 
 /// Starts what a node does beside answering requests.

@@ -61,12 +61,18 @@ package func revokeSigningKey(
   return isKnown ? book.activeKey : nil
 }
 
-/// Puts every signing key under the seal of the first master key, and signs the ends of the audit with it.
-///
-/// - Returns: How many signing keys were under another.
-package func rewrapSigningKeys(
-  _ settings: Settings, in storage: any Storage
-) async throws(StartFault) -> Int {
+/// What was put under the seal of the first master key.
+package struct Rewrapping: Sendable, Equatable {
+  package let signingKeys: Int
+  /// Codes and tokens.
+  package let appleSecrets: Int
+  /// Codes and tokens that no key of the settings opens; they stay as they are.
+  package let unreadable: Int
+}
+
+/// Puts everything under the seal of the first master key that was under another, and signs the ends of the audit with
+/// it.
+package func rewrap(_ settings: Settings, in storage: any Storage) async throws(StartFault) -> Rewrapping {
   let order = try await SigningKeyOrder(settings, storage)
   let count: Int
   do {
@@ -77,10 +83,12 @@ package func rewrapSigningKeys(
   }
   do {
     try await AuditChain(storage: storage, ring: order.ring).reseal()
+    let secrets = try await rewrapAppleSecrets(in: storage, ring: order.ring, entropy: .system)
+    return Rewrapping(
+      signingKeys: count, appleSecrets: secrets.rewrapped, unreadable: secrets.unreadable)
   } catch {
     throw .storage(error)
   }
-  return count
 }
 
 /// What every order needs.

@@ -40,6 +40,12 @@ private let commands: [Command] = [
     summary: "show what was done to accounts and keys, or see whether somebody changed the record of it",
     run: { arguments throws(CommandFault) in try await audit(arguments) }),
   Command(
+    name: "apple",
+    usage: "apple queue list [--limit N] [--after ID] [--config FILE] [--json]\n"
+      + "       bramley apple queue retry [--config FILE] [--json] ID|--all",
+    summary: "show the calls to Apple that wait, or have them made now",
+    run: { arguments throws(CommandFault) in try await apple(arguments) }),
+  Command(
     name: "token",
     usage: "token explain [--jwks FILE] [--audience ID] [--issuer URL] [--nonce RAW] [--now SECONDS]\n"
       + "          [--config FILE] [--json] TOKEN|-",

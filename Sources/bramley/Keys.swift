@@ -67,14 +67,22 @@ private func revokeKey(_ arguments: Arguments) async throws(CommandFault) -> Int
 
 private func rewrapKeys(_ arguments: Arguments) async throws(CommandFault) -> Int32 {
   try await withKeys(arguments) { settings, storage throws(StartFault) in
-    let count = try await rewrapSigningKeys(settings, in: storage)
+    let rewrapping = try await rewrap(settings, in: storage)
+    let count = rewrapping.signingKeys
     tell(
       arguments,
       """
-      \(count) signing \(count == 1 ? "key was" : "keys were") sealed with the first master key. A node whose \
-      BRAMLEY_MASTER_KEY lacks it cannot start any more, and loses the next key that is made.
+      \(count) signing \(count == 1 ? "key was" : "keys were") sealed with the first master key, and \
+      \(rewrapping.appleSecrets) of Apple's codes and tokens. A node whose BRAMLEY_MASTER_KEY lacks it cannot start \
+      any more, and loses the next key that is made.
       """
-    ) { out in out.member("rewrapped", Int64(count)) }
+    ) { out in
+      out.member("rewrapped", Int64(count))
+      out.member("appleSecretsRewrapped", Int64(rewrapping.appleSecrets))
+    }
+    if rewrapping.unreadable > 0 {
+      complain("\(rewrapping.unreadable) of Apple's codes and tokens were sealed by a key that is not set")
+    }
     return ExitStatus.done
   }
 }
@@ -103,15 +111,20 @@ private func listKeys(_ arguments: Arguments) async throws(CommandFault) -> Int3
     let counts = try await fromStorage { () throws(StorageError) in
       try await storage.sessionCounts(within: settings.sessionLimits, at: WallClock.system.now())
     }
+    let secrets = try await fromStorage { () throws(StorageError) in try await storage.appleSecretCounts() }
     let chain = try await fromStorage { () throws(StorageError) in try await storage.auditChain() }
     if arguments.has("json") {
       printJSON(
         book.json(
-          liveSessions: counts, auditEnds: chain.endsByMasterKey, leeway: settings.clockLeeway))
+          liveSessions: counts, auditEnds: chain.endsByMasterKey, appleSecrets: secrets,
+          leeway: settings.clockLeeway))
     } else {
       printTable(book, counts, leeway: settings.clockLeeway)
       for id in chain.endsByMasterKey.keys.map(\.description).sorted() {
         print("master key \(id): signs the audit")
+      }
+      for (id, count) in secrets.sorted(by: { $0.key.description < $1.key.description }) {
+        print("master key \(id): seals \(count) of Apple's codes and tokens")
       }
     }
     return ExitStatus.done

@@ -111,6 +111,7 @@ private func printAccount(_ account: Account, _ sessions: [Session]) {
     "e-mail        \(account.profile.email?.text ?? "-")"
       + (account.profile.isEmailVerified ? ", verified" : "")
       + (account.profile.isPrivateEmail ? ", relay address" : ""))
+  print("consent       \(account.credentialState.rawValue)")
   if let claims = account.customClaims { print("claims        \(claims)") }
   for identity in account.identities { print("identity      \(identity.provider) \(identity.subject)") }
   for session in sessions { print("session       \(session.id), last used \(session.rotatedAt.seconds)") }

@@ -80,6 +80,7 @@ private let explained: [(code: String, status: Int, reasons: [String])] = [
     "OPERATION_NOT_ALLOWED", 400,
     [
       "operation_not_allowed", "provider_not_enabled", "disable_not_allowed", "apple_key_missing",
+      "no_apple_identity",
       "custom_tokens_not_enabled",
     ]
   ),

@@ -28,12 +28,14 @@ struct OperatorRecords: Sendable {
   }
 
   func signingKeys(_ call: Call) async throws(Failure) -> Response {
-    let (book, counts, chain) = try await stored { () throws(StorageError) in
+    let (book, counts, chain, secrets) = try await stored { () throws(StorageError) in
       (
         try await storage.signingKeys(), try await storage.sessionCounts(within: rules.limits, at: now()),
-        try await storage.auditChain()
+        try await storage.auditChain(), try await storage.appleSecretCounts()
       )
     }
-    return .json(book.json(liveSessions: counts, auditEnds: chain.endsByMasterKey, leeway: rules.leeway))
+    return .json(
+      book.json(
+        liveSessions: counts, auditEnds: chain.endsByMasterKey, appleSecrets: secrets, leeway: rules.leeway))
   }
 }

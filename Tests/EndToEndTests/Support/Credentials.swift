@@ -65,6 +65,34 @@ enum Mint {
     return try #require(try apple.mint(order))
   }
 
+  /// A credential, and the authorization code that comes with it.
+  ///
+  /// - Parameters:
+  ///   - redirectURI: Of a code of the web.
+  ///   - change: Of the order, before the code is made for it.
+  static func credentialWithCode(
+    redirectURI: String? = nil, _ change: (inout TokenOrder) -> Void = { _ in }
+  ) throws -> (credential: Credential, code: String) {
+    let apple = try #require(apple)
+    var code = ""
+    let credential = try credential { order in
+      change(&order)
+      code = apple.code(for: order, redirectURI: redirectURI)
+      order.code = code
+    }
+    return (credential, code)
+  }
+
+  /// A code for a person and a client, without a token.
+  static func code(_ subject: String, client: String = Client.app, redirectURI: String? = nil) throws
+    -> String
+  {
+    var order = TokenOrder()
+    order.subject = subject
+    order.audience = client
+    return try #require(apple).code(for: order, redirectURI: redirectURI)
+  }
+
   /// A credential whose token has the right nonce, unless the change makes it another.
   static func credential(_ change: (inout TokenOrder) -> Void = { _ in }) throws -> Credential {
     let nonce = nonce()

@@ -1,0 +1,178 @@
+import Crypto
+import Domain
+import Foundation
+import MockApple
+import TestProcesses
+import Testing
+import Wire
+
+/// Apple that is down, slow or does not know us, nodes that die, and many calls at once.
+@Suite(.timeLimit(.minutes(10)))
+struct AppleTroubleTests {
+  @Test(arguments: ["unavailable", "throttled", "page"])
+  func `while Apple is not well sign-ins go on, and afterwards each code is exchanged once`(
+    _ trouble: String
+  ) async throws {
+    try await withAppleSide { apple, stage, service in
+      try await apple.behave(tokens: trouble)
+      for _ in 0..<5 {
+        let (credential, code) = try Mint.credentialWithCode()
+        try await service.signIn(with: code, credential)
+      }
+      try await apple.waits("all were tried") { $0.total("exchange") >= 5 }
+      #expect(try await stage.queued() == 5)
+      let list = try await stage.command("apple", "queue", "list", "--json").json
+      #expect(list.objects("queue").count == 5)
+      #expect(list.object("counts")?.integer("exchange") == 5)
+      try await apple.behave(tokens: "good")
+      // By itself: the first try comes within ten seconds.
+      try await eventually("the queue is empty") { try await stage.queued() == 0 }
+      #expect(try await stage.grants() == 5)
+      let calls = try await apple.calls()
+      #expect(calls.count("exchange") == 5)
+      #expect(calls.count("exchange", "code_used") == 0)
+    }
+  }
+
+  @Test func `an exchange whose answer was lost is not blamed on the code`() async throws {
+    try await withAppleSide { apple, stage, service in
+      try await apple.behave(tokens: "lost")
+      let (credential, code) = try Mint.credentialWithCode()
+      try await service.signIn(with: code, credential)
+      try await apple.waits("it was done") { $0.count("exchange") == 1 }
+      try await apple.behave(tokens: "good")
+      try await eventually("it was tried again") { try await stage.queued() == 0 }
+      #expect(try await apple.calls().count("exchange", "code_used") == 1)
+      #expect(try await stage.audited("apple_work_given_up") == ["exchange code_ambiguous"])
+      #expect(try await stage.grants() == 0)
+    }
+  }
+
+  @Test
+  func `a kill between the call and its answer leaves a code that is tried again and not called refused`()
+    async throws
+  {
+    try await withAppleSide { apple, stage, service in
+      try await apple.behave(tokens: "slow", milliseconds: 20_000)
+      let (credential, code) = try Mint.credentialWithCode()
+      try await service.signIn(with: code, credential)
+      try await apple.waits("it is under way") { $0.peak == 1 }
+      try await service.kill()
+      #expect(try await stage.sql("SELECT fault FROM apple_work WHERE is_sent = 1") == "sending")
+      try await apple.behave(tokens: "good")
+      let next = try await stage.start(Team.settings)
+      try await eventually("it was tried again") { try await stage.queued() == 0 }
+      #expect(try await stage.audited("apple_work_given_up") == ["exchange code_ambiguous"])
+      #expect(try await apple.calls().count("exchange", "code_used") == 1)
+      try await next.stop()
+    }
+  }
+
+  @Test func `a code that was never sent is exchanged when Apple is there again, and the service too`()
+    async throws
+  {
+    try await withAppleSide { apple, stage, service in
+      try await service.signIn(Mint.credential())
+      try await apple.kill()
+      let (credential, code) = try Mint.credentialWithCode()
+      let session = try await service.signIn(with: code, credential)
+      try await eventually("it was tried") {
+        try await stage.sql("SELECT fault FROM apple_work WHERE is_sent = 0") == "could_not_connect"
+      }
+      try await service.kill()
+      let again = try await MockAppleProgram.start(listen: "127.0.0.1:\(apple.port)")
+      let next = try await stage.start(Team.settings)
+      try await eventually("the token is kept") { try await stage.grants() == 1 }
+      #expect(try await again.calls().count("exchange") == 1)
+      #expect(try await next.credentialState(session.idToken) == "authorized")
+      try await next.stop()
+      try await again.kill()
+    }
+  }
+
+  @Test func `two services on one file make each call once`() async throws {
+    try await withAppleSide { apple, stage, service in
+      let other = try await stage.start(Team.settings)
+      let bodies = try (0..<40).map { _ in
+        let (credential, code) = try Mint.credentialWithCode()
+        return credential.body(["authorizationCode": #""\#(code)""#])
+      }
+      async let first = inParallel(20, port: service.port) { .signIn(bodies[$0]) }
+      async let second = inParallel(20, port: other.port) { .signIn(bodies[20 + $0]) }
+      for answer in try await first + second { #expect(answer.status == 200, "\(answer)") }
+      try await eventually("all tokens are kept") { try await stage.grants() == 40 }
+      let calls = try await apple.calls()
+      #expect(calls.count("exchange") == 40)
+      #expect(calls.total("exchange") == 40)
+      #expect(try await stage.queued() == 0)
+    }
+  }
+
+  @Test func `a thousand calls that wait are made a few at a time, in little memory`() async throws {
+    try await withAppleSide { apple, stage, service in
+      try await apple.behave(tokens: "unavailable")
+      for batch in 0..<20 {
+        let bodies = try (0..<50).map { _ in
+          let (credential, code) = try Mint.credentialWithCode()
+          return credential.body(["authorizationCode": #""\#(code)""#])
+        }
+        let answers = try await inParallel(50, port: service.port) { .signIn(bodies[$0]) }
+        #expect(answers.allSatisfy { $0.status == 200 }, "batch \(batch)")
+      }
+      #expect(try await stage.queued() == 1000)
+      let before = try await memory(of: service)
+      try await apple.behave(tokens: "good")
+      let retry = try await stage.command("apple", "queue", "retry", "--all", settings: Team.settings)
+      #expect(retry.status == 0)
+      try await eventually("the queue is empty", within: .seconds(120)) { try await stage.queued() == 0 }
+      let calls = try await apple.calls()
+      #expect(calls.count("exchange") == 1000)
+      #expect(calls.count("exchange", "code_used") == 0)
+      #expect(calls.peak <= 8)
+      #expect(try await stage.grants() == 1000)
+      let growth = try await memory(of: service) - before
+      #expect(growth < 48_000_000)
+    }
+  }
+
+  private func memory(of service: Service) async throws -> Double {
+    let text = String(decoding: try await service.get("/metrics").body, as: UTF8.self)
+    let line = try #require(
+      text.split(separator: "\n").first { $0.hasPrefix("process_resident_memory_bytes ") })
+    return try #require(line.split(separator: " ").last.flatMap { Double($0) })
+  }
+
+  @Test func `O08 a key that Apple does not know raises the alarm, and another one is taken over by SIGHUP`()
+    async throws
+  {
+    let apple = try await MockAppleProgram.start()
+    try await withStage(appleURL: apple.baseURL) { stage in
+      let keyFile = try stage.write(try strangeKey(), to: "key.p8")
+      var settings = Team.settings
+      settings["BRAMLEY_APPLE_PRIVATE_KEY"] = nil
+      settings["BRAMLEY_APPLE_PRIVATE_KEY_FILE"] = keyFile
+      let service = try await stage.start(settings)
+      let (credential, code) = try Mint.credentialWithCode()
+      try await service.signIn(with: code, credential)
+      let alarm = try await service.process.line { $0.contains("apple_misconfigured") }
+      #expect(alarm.contains(#""level":"error""#))
+      #expect(alarm.contains("invalid_client"))
+      try await eventually("it waits") { try await stage.sql("SELECT fault FROM apple_work") != "sending" }
+      #expect(try await stage.sql("SELECT fault FROM apple_work") == "misconfigured: invalid_client")
+      let doctor = try await stage.command("doctor", settings: settings)
+      #expect(doctor.status == 1)
+      #expect(doctor.output.contains("failed  Apple queue: 1 exchange wait, and Apple does not know us"))
+      try Data(MockTeam.pem.utf8).write(to: URL(fileURLWithPath: keyFile))
+      service.process.send(signal: SIGHUP)
+      try await eventually("the token is kept") { try await stage.grants() == 1 }
+      #expect(try await apple.calls().count("exchange") == 1)
+      #expect(try await stage.command("doctor", settings: settings).output.contains("ok  Apple queue"))
+    }
+    try await apple.kill()
+  }
+
+  private func strangeKey() throws -> String {
+    let der = try PrivateKey.generate(.es256).pkcs8().reveal()
+    return "-----BEGIN PRIVATE KEY-----\n\(Data(der).base64EncodedString())\n-----END PRIVATE KEY-----\n"
+  }
+}
