@@ -25,11 +25,15 @@ final class PreparedStatements {
   let auditSeal, writeAuditSeal, lease, writeLease: Statement
   let apple: AppleStatements
   let notifications: NotificationStatements
+  let webhooks: WebhookStatements
+  /// Whether events are written for the app's back end.
+  let announces: Bool
 
   /// The id up to which the sweep has looked at sessions; nil before the first and after the last.
   var sweptSessionsUpTo: [UInt8]?
 
-  init(on connection: consuming Connection) throws(SQLiteError) {
+  init(on connection: consuming Connection, announces: Bool) throws(SQLiteError) {
+    self.announces = announces
     beginWriting = try connection.prepare(SQL.beginWriting)
     beginReading = try connection.prepare(SQL.beginReading)
     commit = try connection.prepare(SQL.commit)
@@ -89,6 +93,7 @@ final class PreparedStatements {
 
     apple = try AppleStatements(on: connection)
     notifications = try NotificationStatements(on: connection)
+    webhooks = try WebhookStatements(on: connection)
     self.connection = connection
   }
 }

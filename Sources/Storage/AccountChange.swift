@@ -142,6 +142,7 @@ private func changeIdentities(
     } else {
       account.identities.append(added)
       try ledger.insert(added, of: account.id)
+      try ledger.announce(.userLinked, of: account.id, provider: added.provider, at: now)
     }
   }
 }

@@ -106,7 +106,8 @@ private func apply(
   if let account, let linked = account.identities.first(where: { $0.identity == identity }) {
     switch change {
     case .emailDisabled, .emailEnabled:
-      outcome = try mark(linked, isDeliverable: change == .emailEnabled, at: moment, in: &ledger)
+      outcome = try mark(
+        linked, of: account.id, isDeliverable: change == .emailEnabled, at: moment, intent, in: &ledger)
     case .consentRevoked:
       outcome = try revokeConsent(of: linked, in: account, at: moment, intent, in: &ledger)
     case .accountDeleted:
@@ -124,12 +125,17 @@ private func apply(
 
 /// Of two events the one that happened later counts, in whatever order they come.
 private func mark(
-  _ linked: LinkedIdentity, isDeliverable: Bool, at moment: UnixTime, in ledger: inout some Ledger
+  _ linked: LinkedIdentity, of account: AccountID, isDeliverable: Bool, at moment: UnixTime,
+  _ intent: AppleNotificationIntent, in ledger: inout some Ledger
 ) throws(StorageError) -> AppleEventOutcome {
   if let last = linked.emailChangedAt, moment < last { return .stale }
   var marked = linked
   (marked.isEmailDeliverable, marked.emailChangedAt) = (isDeliverable, moment)
   try ledger.update(marked)
+  if linked.isEmailDeliverable != isDeliverable {
+    try ledger.announce(
+      isDeliverable ? .emailEnabled : .emailDisabled, of: account, provider: linked.provider, at: intent.now)
+  }
   return .applied
 }
 
@@ -149,7 +155,8 @@ private func revokeConsent(
   try ledger.drop(ofAppleFor: linked.subject, account.id, upTo: isStale ? moment : UnixTime(.max))
   guard !isStale else { return .stale }
   if linked.credentialState != .revoked {
-    try ledger.setCredentialState(.revoked, of: linked.identity, in: account)
+    try ledger.endConsent(
+      .revoked, of: linked.identity, in: account, because: .consentRevoked, at: intent.now)
     try ledger.audit(.credentialRevoked, by: intent.origin, at: intent.now, account: account.id)
   }
   return .applied
@@ -177,6 +184,7 @@ private func forget(
     try ledger.delete(account.id)
     try ledger.revoke(.account, of: account.id, at: intent.now)
     try ledger.audit(.accountDeleted, by: intent.origin, at: intent.now, account: account.id)
+    try ledger.announce(.userDeleted, of: account.id, cause: .apple, at: intent.now)
   case .anonymise:
     if try ledger.finishSessions(of: account.id, as: .revoked, at: intent.now) > 0 {
       try ledger.audit(.sessionsEnded, by: intent.origin, at: intent.now, account: account.id)
@@ -186,17 +194,18 @@ private func forget(
     (nobody.profile, nobody.emailOrigin) = (.empty, .provider)
     try ledger.update(nobody)
     // What other providers say of the person is personal data as well.
-    for identity in account.identities {
-      var bare = LinkedIdentity(
-        identity.identity, credentialState: identity.credentialState, client: identity.client)
-      if identity == linked { bare.credentialState = .notFound }
-      try ledger.update(bare)
+    nobody.identities = account.identities.map {
+      LinkedIdentity($0.identity, credentialState: $0.credentialState, client: $0.client)
     }
+    for identity in nobody.identities { try ledger.update(identity) }
+    try ledger.endConsent(
+      .notFound, of: linked.identity, in: nobody, because: .accountDeleted, at: intent.now)
     try ledger.audit(.accountAnonymised, by: intent.origin, at: intent.now, account: account.id)
   case .keep:
     try ledger.finishAppleSessions(
       among: try ledger.sessions(of: account.id), openedUpTo: UnixTime(.max), of: account.id, intent)
-    try ledger.setCredentialState(.notFound, of: linked.identity, in: account)
+    try ledger.endConsent(
+      .notFound, of: linked.identity, in: account, because: .accountDeleted, at: intent.now)
   }
 }
 

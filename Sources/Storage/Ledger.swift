@@ -93,6 +93,26 @@ package protocol Ledger {
   /// Those, the newest first.
   mutating func keptNotifications(limit: Int) throws(StorageError) -> [AppleNotificationRecord]
 
+  /// Whether there is an app's back end that is told of accounts.
+  var announces: Bool { get }
+  /// Writes an event under an id that no other was ever given.
+  mutating func append(_ news: WebhookNews, dueAt: UnixTime?) throws(StorageError)
+  /// Writes what changes in the life of an event.
+  mutating func update(_ event: WebhookEvent) throws(StorageError)
+  mutating func deleteWebhook(_ id: WebhookID) throws(StorageError)
+  mutating func webhook(_ id: WebhookID) throws(StorageError) -> WebhookEvent?
+  /// What is due at a moment, the longest due first.
+  mutating func webhooks(dueBy now: UnixTime, limit: Int) throws(StorageError) -> [WebhookEvent]
+  /// The oldest event of an account that was not given up.
+  mutating func firstWebhook(of account: AccountID) throws(StorageError) -> WebhookEvent?
+  /// Events in their order, behind a place; only those that were given up, or all.
+  mutating func webhooks(
+    after position: Int64, limit: Int, deadOnly: Bool
+  ) throws(StorageError) -> [WebhookEvent]
+  /// When the first event is due.
+  mutating func firstWebhookDate() throws(StorageError) -> UnixTime?
+  mutating func webhookCounts() throws(StorageError) -> WebhookCounts
+
   /// How many secrets of Apple's each master key seals.
   mutating func appleSecretCounts() throws(StorageError) -> [MasterKeyID: Int]
   /// Secrets that another master key seals.

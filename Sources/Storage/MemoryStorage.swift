@@ -3,9 +3,12 @@ internal import Synchronization
 
 /// The reference engine: everything in dictionaries, each intention under one lock. For tests; it forgets.
 package final class MemoryStorage: LedgerStorage {
-  private let book = Mutex(MemoryLedger())
+  private let book: Mutex<MemoryLedger>
 
-  package init() {}
+  /// - Parameter announces: Whether there is an app's back end that is told of accounts.
+  package init(announces: Bool = false) {
+    book = Mutex(MemoryLedger(announces: announces))
+  }
 
   package func transact<Outcome: Sendable>(
     _ body: @escaping @Sendable (inout MemoryLedger) throws(StorageError) -> Outcome
@@ -34,6 +37,7 @@ package final class MemoryStorage: LedgerStorage {
 
 /// Rows as dictionaries.
 package struct MemoryLedger: Ledger {
+  package let announces: Bool
   private var spent: [CredentialKey: SpentCredential] = [:]
   private var accounts: [AccountID: Account] = [:]
   private var order: [AccountID] = []
@@ -52,6 +56,10 @@ package struct MemoryLedger: Ledger {
   var appleQueue: [AppleSecretID: AppleWork] = [:]
   var appleTokens: [AppleSecretID: AppleGrant] = [:]
   var notifications: [AppleNotificationRecord] = []
+  var outbox: [WebhookEvent] = []
+  var lastWebhook: Int64 = 0
+
+  init(announces: Bool) { self.announces = announces }
 
   package mutating func spentCredential(_ key: CredentialKey) throws(StorageError) -> SpentCredential? {
     spent[key]
@@ -189,7 +197,7 @@ package struct MemoryLedger: Ledger {
     let old = Set(
       revoked.dropLast().filter { $0.until < rules.revocationsBefore }.prefix(rules.limit).map(\.position))
     revoked.removeAll { old.contains($0.position) }
-    return max(credentials.count, sessions.count, old.count, sweepNotifications(rules))
+    return max(credentials.count, sessions.count, old.count, sweepNotifications(rules), sweepWebhooks(rules))
   }
 
   package mutating func touch() throws(StorageError) {}
