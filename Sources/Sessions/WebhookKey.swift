@@ -13,7 +13,10 @@ package struct WebhookKey: Sendable {
     let prefix = "whsec_"
     let bytes: [UInt8]
     if text.hasPrefix(prefix) {
-      guard let decoded = try? decodeBase64(text.utf8.dropFirst(prefix.utf8.count)) else { return nil }
+      // Some tools leave the padding out.
+      let encoded = Array(text.utf8.dropFirst(prefix.utf8.count))
+      let padding = [UInt8](repeating: UInt8(ascii: "="), count: (4 - encoded.count % 4) % 4)
+      guard let decoded = try? decodeBase64(encoded + padding) else { return nil }
       bytes = decoded
     } else {
       guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return nil }

@@ -93,8 +93,6 @@ package protocol Ledger {
   /// Those, the newest first.
   mutating func keptNotifications(limit: Int) throws(StorageError) -> [AppleNotificationRecord]
 
-  /// Whether there is an app's back end that is told of accounts.
-  var announces: Bool { get }
   /// Writes an event under an id that no other was ever given.
   mutating func append(_ news: WebhookNews, dueAt: UnixTime?) throws(StorageError)
   /// Writes what changes in the life of an event.
@@ -124,6 +122,9 @@ package protocol Ledger {
   mutating func sweep(_ rules: SweepRules) throws(StorageError) -> Int
   /// Writes one small row.
   mutating func touch() throws(StorageError)
+
+  /// Whether there is an app's back end that is told of accounts.
+  var announces: Bool { get }
 }
 
 /// An engine: it runs functions over its ledger as transactions, and every intention follows from that.

@@ -42,7 +42,8 @@ private let commands: [Command] = [
   Command(
     name: "apple",
     usage: "apple queue list [--limit N] [--after ID] [--config FILE] [--json]\n"
-      + "       bramley apple queue retry [--config FILE] [--json] ID|--all",
+      + "       bramley apple queue retry [--config FILE] [--json] ID|--all\n"
+      + "       bramley apple notifications [--limit N] [--config FILE] [--json]",
     summary: "show the calls to Apple that wait, or have them made now",
     run: { arguments throws(CommandFault) in try await apple(arguments) }),
   Command(
