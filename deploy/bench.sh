@@ -52,14 +52,32 @@ number() { LC_ALL=C printf "%.$2f" "$1"; }
 # divided A B DECIMALS
 divided() { LC_ALL=C awk -v a="$1" -v b="$2" -v d="$3" 'BEGIN { printf("%.*f", d, (b > 0) ? a / b : 0) }'; }
 
-# row WORK NAME BOUND: a line of the table about a workload's cost.
+# commit NAME: what a request's rows cost in the group commit alone, of the ceiling; nothing for work that writes none.
+commit() {
+  jq -r --arg name "group commit of $1" '.figures[] | select(.name == $name) | .microseconds' "$folder/ceiling.json"
+}
+
+# row WORK NAME BOUND [ROWS]: a line of the table about a workload's cost; ROWS names the commit in its ceiling.
+works=() costs=() floors=()
 row() {
-  local floor='–' ratio='–'
+  local cost floor='–' ratio='–' rows='–' rest='–'
+  cost="$(of "$2" .server.microsecondsPerRequest)"
   if [[ "$(of "$2" '.ratio // empty')" != "" ]]; then
     floor="$(number "$(of "$2" '[.floor[].microseconds] | add')" 1)"
     ratio="$(number "$(of "$2" .ratio)" 2)"
+    works+=("\"$1\"") costs+=("$(number "$cost" 0)") floors+=("$(number "$floor" 0)")
+    if [[ -n "${4:-}" ]]; then
+      rows="$(number "$(commit "$4")" 1)"
+      rest="$(divided "$cost" "$(LC_ALL=C awk -v a="$floor" -v b="$rows" 'BEGIN { print a + b }')" 2)"
+    fi
   fi
-  echo "| $1 | $(number "$(of "$2" .rate)" 0) | $(number "$(of "$2" .server.microsecondsPerRequest)" 1) | $floor | $ratio | $3 |"
+  echo "| $1 | $(number "$(of "$2" .rate)" 0) | $(number "$cost" 1) | $floor | $ratio | $3 | $rows | $rest |"
+}
+
+# joined WORDS…: with commas between.
+joined() {
+  local IFS=,
+  echo "$*"
 }
 
 ceiling=(ceiling --json)
@@ -91,16 +109,25 @@ echo "Measured on ${processor:-an unknown processor}, $(nproc) cores, Linux $(un
   "$(swift --version 2>/dev/null | sed -n 's/.*\(Swift version [0-9.]*\).*/\1/p' | head -n 1)," \
   "OpenSSL $openssl, SQLite $database. The load came from the same machine."
 echo
-echo '| work | requests/s | CPU of each, µs | floor, µs | ratio | at most |'
-echo '|---|---|---|---|---|---|'
-row 'sign-in' signin 1.5
-row 'refresh' refresh 1.6
+echo '| work | requests/s | CPU of each, µs | floor, µs | ratio | aim | its rows in SQLite alone, µs | by floor and rows |'
+echo '|---|---|---|---|---|---|---|---|'
+row 'sign-in' signin 1.5 sign-ins
+row 'refresh' refresh 1.6 refreshes
 row 'verify, token seen before' verify 1.5
 row 'verify, new token' fresh 1.3
 row 'introspection' introspect '–'
 row 'key set' jwks 2.0
 echo
-echo '| measured | found | at most |'
+echo '```mermaid'
+echo 'xychart-beta'
+echo '  title "CPU of each request in µs; the lower part of a bar is the floor"'
+echo "  x-axis [$(joined "${works[@]}")]"
+echo '  y-axis "µs"'
+echo "  bar [$(joined "${costs[@]}")]"
+echo "  bar [$(joined "${floors[@]}")]"
+echo '```'
+echo
+echo '| measured | found | aim |'
 echo '|---|---|---|'
 echo "| CPU per sign-in, two listener threads by one, at $half/s |" \
   "$(divided "$(of two .server.microsecondsPerRequest)" "$(of one .server.microsecondsPerRequest)" 2) | 1.1 |"

@@ -48,12 +48,6 @@ package struct TeamKey: Sendable {
   /// Whether both ids are as long as Apple's are.
   package var hasUsualIDs: Bool { team.utf8.count == 10 && keyID.text.utf8.count == 10 }
 
-  /// Whether two keys would sign alike.
-  package func isSame(as other: TeamKey) -> Bool {
-    team.utf8.elementsEqual(other.team.utf8) && keyID == other.keyID
-      && key.publicKey.numbers == other.key.publicKey.numbers
-  }
-
   /// The client secret of one call: a JWT that says which team asks for which client (Apple, "Creating a client secret").
   ///
   /// It is made for each call and lives minutes: Apple refuses what lives longer than 15,777,000 s, and one that is kept

@@ -34,23 +34,22 @@ struct AppleCalls: Sendable {
 
   /// How often Apple's keys are waited for, a second each, with a refresh token in hand that nobody else will get.
   private static let keyPatience = 5
+  /// Clients that are tried beside the likeliest one.
+  private static let guesses = 7
 
   func outcome(of work: AppleWork) async -> AppleWorkResult {
     let terms = access.terms
     guard let key = terms.key else { return setback(.unsent, "apple_key_missing", work) }
     guard let secret = ring.open(work.secret) else {
-      complain("master_key_missing", isError: true)
+      complain("master_key_missing", of: work.client, isError: true)
       return setback(.unsent, "master_key_missing", work)
     }
     do throws(AppleFault) {
       if work.secret.kind == .code {
-        let answer = try await counted { () throws(AppleFault) in
-          try await endpoints.exchange(
-            code: secret, redirectURI: work.redirectURI, for: work.client, by: key)
-        }
-        return await judge(answer, work, terms.rules)
+        let (answer, client) = try await exchange(secret, of: work, by: key, terms.rules)
+        return await judge(answer, work, client, terms.rules)
       }
-      try await counted { () throws(AppleFault) in
+      try await counted(work.client) { () throws(AppleFault) in
         try await endpoints.revoke(
           secret, hint: work.secret.kind.rawValue, for: work.client, by: key)
       }
@@ -60,11 +59,34 @@ struct AppleCalls: Sendable {
     }
   }
 
+  /// Trades a code. Of one that an app brought to have it revoked it is only guessed which client it is of: when that one
+  /// is refused it, the others are tried.
+  private func exchange(
+    _ code: Secret<String>, of work: AppleWork, by key: TeamKey, _ rules: IdentityTokenRules
+  ) async throws(AppleFault) -> (TokenAnswer, ClientID) {
+    let others = rules.clients.keys.filter { $0 != work.client }.sorted { $0.text < $1.text }
+    let isGuess = work.kind == .exchangeThenRevoke && !work.isSent
+    let begun = clock.now()
+    var clients = [work.client] + (isGuess ? others.prefix(Self.guesses) : [])
+    while true {
+      let client = clients.removeFirst()
+      do throws(AppleFault) {
+        let answer = try await counted(client) { () throws(AppleFault) in
+          try await endpoints.exchange(code: code, redirectURI: work.redirectURI, for: client, by: key)
+        }
+        return (answer, client)
+      } catch {
+        // In the time that others leave it to this node.
+        guard error == .grantRefused, !clients.isEmpty, clock.now().since(begun) < 8 else { throw error }
+      }
+    }
+  }
+
   /// Whether a refresh token is good; nil when Apple does not say.
   func verdict(on grant: AppleGrant) async -> Result<AppleGrantVerdict, AppleFault>? {
     guard let key = access.terms.key, let token = ring.open(grant.secret) else { return nil }
     do throws(AppleFault) {
-      try await counted { () throws(AppleFault) in
+      try await counted(grant.client) { () throws(AppleFault) in
         try await endpoints.refresh(token, for: grant.client, by: key)
       }
       return .success(.good)
@@ -75,14 +97,14 @@ struct AppleCalls: Sendable {
 
   /// The refresh token of an answer, if the identity token beside it says whose it is.
   private func judge(
-    _ answer: TokenAnswer, _ work: AppleWork, _ rules: IdentityTokenRules
+    _ answer: TokenAnswer, _ work: AppleWork, _ client: ClientID, _ rules: IdentityTokenRules
   ) async -> AppleWorkResult {
-    guard let token = answer.refreshToken else { return .dropped(AppleSurrender.answerUnusable.rawValue) }
+    guard let token = answer.refreshToken else { return refused(.answerUnusable) }
     var tries = 0
     while true {
       do throws(ReturnedTokenFault) {
         try await checkReturnedToken(
-          answer.idToken, subject: work.subject, client: work.client, rules: rules, directory: directory,
+          answer.idToken, subject: work.subject, client: client, rules: rules, directory: directory,
           clock: clock)
         break
       } catch {
@@ -92,17 +114,21 @@ struct AppleCalls: Sendable {
         {
           continue
         }
-        let surrender = AppleSurrender(error)
-        log.error("apple_answer_refused", [.text("cause", surrender.rawValue)])
-        return .dropped(surrender.rawValue)
+        return refused(AppleSurrender(error))
       }
     }
     let now = clock.now()
     let id = AppleSecretID(at: now, from: entropy)
     guard let kept = try? ring.seal(token, as: .refreshToken, id: id, entropy: entropy) else {
-      return .dropped(AppleSurrender.answerUnusable.rawValue)
+      return refused(.answerUnusable)
     }
-    return .exchanged(kept, nextCheck: kept.nextLook(after: now))
+    return .exchanged(kept, client: client, nextCheck: kept.nextLook(after: now))
+  }
+
+  /// Of a code that is used up by now.
+  private func refused(_ surrender: AppleSurrender) -> AppleWorkResult {
+    log.error("apple_answer_refused", [.text("cause", surrender.rawValue)])
+    return .dropped(surrender.rawValue)
   }
 
   private func setback(_ setback: AppleSetback, _ word: String, _ work: AppleWork) -> AppleWorkResult {
@@ -111,7 +137,7 @@ struct AppleCalls: Sendable {
   }
 
   private func counted<R>(
-    _ call: () async throws(AppleFault) -> R
+    _ client: ClientID, _ call: () async throws(AppleFault) -> R
   ) async throws(AppleFault) -> R {
     do throws(AppleFault) {
       let answer = try await call()
@@ -120,21 +146,21 @@ struct AppleCalls: Sendable {
     } catch {
       metrics.count(error)
       if case .misconfigured = error {
-        complain(error.label, isError: true)
+        complain(error.label, of: client, isError: true)
       } else if error != .grantRefused, error != .transient(.shuttingDown) {
-        complain(error.label, isError: false)
+        complain(error.label, of: client, isError: false)
       }
       throw error
     }
   }
 
   /// Tells of what goes wrong, of each kind once a minute: a thousand waiting calls fail alike.
-  private func complain(_ cause: String, isError: Bool) {
+  private func complain(_ cause: String, of client: ClientID, isError: Bool) {
     guard complaints.isNews(cause, at: clock.now()) else { return }
     if isError {
-      log.error("apple_misconfigured", [.text("cause", cause)])
+      log.error("apple_misconfigured", [.text("cause", cause), .text("clientId", client.text)])
     } else {
-      log.warning("apple_call_failed", [.text("cause", cause)])
+      log.warning("apple_call_failed", [.text("cause", cause), .text("clientId", client.text)])
     }
   }
 }
@@ -159,8 +185,7 @@ extension AppleSetback {
     case .misconfigured(.cannotSign): self = .unsent
     case .misconfigured: self = .misconfigured
     case .throttled: self = .declined
-    case .transient(.addressNotAllowed), .transient(.couldNotConnect), .transient(.tlsFailed): self = .unsent
-    case .transient: self = .uncertain
+    case .transient: self = fault.mayHaveActed ? .uncertain : .unsent
     }
   }
 }

@@ -36,16 +36,13 @@ struct AppleWorker: Sendable {
       repeat { bell.ring() } while (try? await Task.sleep(for: .seconds(1))) != nil
     }
     await withDiscardingTaskGroup { group in
-      var counted: UnixTime?
+      var nextCount: UnixTime?
       var isBlind = false
       for await _ in bell.rings {
         do throws(StorageError) {
           let now = clock.now()
           let agenda = try await storage.appleAgenda()
-          if counted.map({ !(0..<5).contains(now.since($0)) }) ?? true {
-            metrics.show(try await storage.appleWorkCounts(), agenda)
-            counted = now
-          }
+          if nextCount.map({ $0 <= now }) ?? true { nextCount = now + (try await count(agenda)) }
           for item in try await begin(agenda, places: work, at: now) {
             group.addTask { await perform(item, work) }
           }
@@ -60,6 +57,15 @@ struct AppleWorker: Sendable {
       }
     }
     timer.cancel()
+  }
+
+  /// Counts what waits, for who measures.
+  ///
+  /// - Returns: Seconds after which it is counted again: the more there is, the longer it takes.
+  private func count(_ agenda: AppleAgenda) async throws(StorageError) -> Int64 {
+    let counts = try await storage.appleWorkCounts()
+    metrics.show(counts, agenda)
+    return 5 + Int64(counts.reduce(0) { $0 + $1.count } / 10_000)
   }
 
   private func begin(

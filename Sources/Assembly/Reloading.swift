@@ -42,9 +42,10 @@ final class Reloading: Sendable {
       if kept.0 != settings.rates { kept = (settings.rates, makeLimits(settings.rates, entropy)) }
       return kept.1
     }
-    policies.replace(with: makePolicy(settings, limits, isDevMode: isDevMode))
+    // The policy last: whoever sees that it is in force sees the rest as well.
     log.threshold = settings.logLevel
     apple.take(settings)
+    policies.replace(with: makePolicy(settings, limits, isDevMode: isDevMode))
     Task {
       // What waits may have waited for these very settings.
       do throws(StorageError) {

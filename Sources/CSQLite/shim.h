@@ -14,3 +14,6 @@ static inline int csqlite_bind_text(sqlite3_stmt *statement, int slot, const voi
 static inline int csqlite_bind_blob(sqlite3_stmt *statement, int slot, const void *bytes, int count) {
   return sqlite3_bind_blob(statement, slot, count ? bytes : "", count, SQLITE_TRANSIENT);
 }
+
+// sqlite3_config is variadic. Only before the library is used for the first time.
+static inline int csqlite_keep_no_statistics(void) { return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }

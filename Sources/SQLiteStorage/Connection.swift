@@ -1,6 +1,11 @@
 internal import CSQLite
 internal import Glibc
 
+/// Has the library count no allocations, of which a sign-in makes a hundred and more: each would take a lock that all
+/// threads share (sqlite.org/c3ref/c_config_covering_index_scan.html, SQLITE_CONFIG_MEMSTATUS). Where another user of
+/// the library in this process was first it goes on counting, which is only slower.
+private let areStatisticsOff: Bool = csqlite_keep_no_statistics() == SQLITE_OK
+
 /// One open database; closing is dropping it.
 ///
 /// Opened without SQLite's own mutex (sqlite.org/threadsafe.html): one thread at a time has it.
@@ -8,6 +13,7 @@ internal import Glibc
   private let raw: OpaquePointer
 
   init(path: String, busyMilliseconds: Int32, isReadOnly: Bool = false) throws(SQLiteOpenError) {
+    _ = areStatisticsOff
     let access = isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
     let flags = access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
     var opened: OpaquePointer?

@@ -101,7 +101,7 @@ final class PreparedStatements {
 /// Those about Apple's codes and tokens.
 final class AppleStatements {
   let insertWork, updateWork, deleteWork, work, workDueBy, workOfAccount, workAfter, workCounts: Statement
-  let hastenWork: Statement
+  let hastenWork, deleteWorkDueBefore: Statement
   let insertGrant, updateGrant, deleteGrant, grant, grantsOfSubject, grantsDueBy, firstDates: Statement
   let secretCounts, secretsNotSealedBy, resealWork, resealGrant: Statement
 
@@ -115,6 +115,7 @@ final class AppleStatements {
     workAfter = try connection.prepare(AppleSQL.workAfter)
     workCounts = try connection.prepare(AppleSQL.workCounts)
     hastenWork = try connection.prepare(AppleSQL.hastenWork)
+    deleteWorkDueBefore = try connection.prepare(AppleSQL.deleteWorkDueBefore)
     insertGrant = try connection.prepare(AppleSQL.insertGrant)
     updateGrant = try connection.prepare(AppleSQL.updateGrant)
     deleteGrant = try connection.prepare(AppleSQL.deleteGrant)

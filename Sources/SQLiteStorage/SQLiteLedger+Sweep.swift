@@ -12,7 +12,14 @@ extension SQLiteLedger {
     guard rules.limit > 0 else { return 0 }
     return max(
       try sweepCredentials(rules), try sweepSessions(rules), try sweepRevocations(rules),
-      try sweepNotifications(rules), try sweepWebhooks(rules))
+      try sweepAppleWork(rules), try sweepNotifications(rules), try sweepWebhooks(rules))
+  }
+
+  private func sweepAppleWork(_ rules: SweepRules) throws(StorageError) -> Int {
+    try statements.apple.deleteWorkDueBefore.run { slots in
+      slots.add(rules.appleWorkBefore)
+      slots.add(Int64(rules.limit))
+    }
   }
 
   private func sweepRevocations(_ rules: SweepRules) throws(StorageError) -> Int {

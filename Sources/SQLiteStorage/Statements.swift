@@ -349,6 +349,10 @@ enum AppleSQL {
     UPDATE apple_work SET due_at = ?1 WHERE due_at > ?1 AND fault IS NOT ?2
     """
 
+  static let deleteWorkDueBefore: StaticString = """
+    DELETE FROM apple_work WHERE id IN (SELECT id FROM apple_work WHERE due_at < ?1 ORDER BY due_at LIMIT ?2)
+    """
+
   static let insertGrant: StaticString = """
     INSERT INTO apple_grants (id, subject, client_id, account, sealed, master_key, obtained_at, checked_at, due_at)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)

@@ -83,12 +83,12 @@ extension SessionIssuer {
   /// - Parameter fallbackClient: Whose it is, if the person has not signed in to any client yet.
   package func revokeAtApple(
     _ secret: Secret<String>, _ kind: AppleSecretKind, redirectURI: String?, fallbackClient: ClientID,
-    of claims: SessionTokenClaims
+    of claims: SessionTokenClaims, by origin: Origin
   ) async throws(SessionRefusal) -> AppleRevocationOutcome {
     let now = clock.now()
     let intent = AppleRevocationIntent(
       bearer: bearer(claims, at: now), secret: try sealed(secret, kind, at: now),
-      fallbackClient: fallbackClient, redirectURI: redirectURI, now: now)
+      fallbackClient: fallbackClient, redirectURI: redirectURI, origin: origin, now: now)
     let outcome = try await asking { () throws(StorageError) in try await storage.revokeAppleSecret(intent) }
     appleBell.ring()
     if case .refused(let refusal) = outcome { throw .bearer(refusal) }

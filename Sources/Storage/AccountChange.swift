@@ -132,13 +132,22 @@ private func changeIdentities(
     guard let removed = account.identity(at: provider) else { continue }
     try ledger.delete(removed.identity)
     // Nobody would know later whose it was.
-    if provider == appleProviderID { try ledger.relinquish(removed.subject, of: account.id, at: now) }
+    if provider == appleProviderID,
+      !change.addedIdentities.contains(where: { $0.identity == removed.identity })
+    {
+      try ledger.relinquish(removed.subject, of: account.id, at: now)
+    }
     account.identities.removeAll { $0.provider == provider }
   }
   for added in change.addedIdentities {
     if let place = account.identities.firstIndex(where: { $0.identity == added.identity }) {
-      account.identities[place] = added
-      try ledger.update(added)
+      // What was heard of the consent and of the mail is nobody's to say but Apple's.
+      let known = account.identities[place]
+      var linked = added
+      (linked.credentialState, linked.client) = (known.credentialState, known.client)
+      (linked.isEmailDeliverable, linked.emailChangedAt) = (known.isEmailDeliverable, known.emailChangedAt)
+      account.identities[place] = linked
+      try ledger.update(linked)
     } else {
       account.identities.append(added)
       try ledger.insert(added, of: account.id)

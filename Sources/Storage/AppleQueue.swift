@@ -9,15 +9,18 @@ package struct AppleRevocationIntent: Sendable {
   /// The client that it may have been given out to, if nothing better is known.
   package let fallbackClient: ClientID
   package let redirectURI: String?
+  package let origin: Origin
   package let now: UnixTime
 
   package init(
-    bearer: SessionBearer, secret: AppleSecret, fallbackClient: ClientID, redirectURI: String?, now: UnixTime
+    bearer: SessionBearer, secret: AppleSecret, fallbackClient: ClientID, redirectURI: String?,
+    origin: Origin, now: UnixTime
   ) {
     self.bearer = bearer
     self.secret = secret
     self.fallbackClient = fallbackClient
     self.redirectURI = redirectURI
+    self.origin = origin
     self.now = now
   }
 }
@@ -49,6 +52,9 @@ package func decideAppleRevocation(
       secret: intent.secret, kind: intent.secret.kind == .code ? .exchangeThenRevoke : .revoke,
       account: account.id, subject: apple.subject, client: apple.client ?? intent.fallbackClient,
       redirectURI: intent.redirectURI, createdAt: intent.now, dueAt: intent.now))
+  try ledger.audit(
+    .appleRevocationAsked, by: intent.origin, at: intent.now, account: account.id,
+    session: intent.bearer.session, detail: intent.secret.kind.rawValue)
   return .queued
 }
 

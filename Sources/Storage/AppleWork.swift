@@ -102,8 +102,9 @@ package struct AppleAgenda: Sendable, Equatable {
 package enum AppleWorkResult: Sendable, Equatable {
   /// A refresh token for the code.
   ///
+  /// - client: Whose code it was.
   /// - nextCheck: When the token is first looked at again.
-  case exchanged(AppleSecret, nextCheck: UnixTime)
+  case exchanged(AppleSecret, client: ClientID, nextCheck: UnixTime)
   case revoked
   /// Nothing more can come of it; the word says why.
   case dropped(String)
@@ -151,9 +152,9 @@ package func decideAppleWorkSettlement(
   let isCurrent = present.map { $0.attempts == settlement.work.attempts } ?? false
   let work = present ?? settlement.work
   switch settlement.result {
-  case .exchanged(let secret, let nextCheck):
+  case .exchanged(let secret, let client, let nextCheck):
     if present != nil { try ledger.deleteAppleWork(work.id) }
-    try keep(secret, of: work, nextCheck: nextCheck, at: settlement.now, in: &ledger)
+    try keep(secret, of: work, for: client, nextCheck: nextCheck, at: settlement.now, in: &ledger)
   case .revoked:
     guard present != nil else { return }
     try ledger.deleteAppleWork(work.id)
@@ -173,26 +174,28 @@ package func decideAppleWorkSettlement(
 
 /// A new refresh token is kept for a person who is still here, and revoked otherwise.
 private func keep(
-  _ secret: AppleSecret, of work: AppleWork, nextCheck: UnixTime, at now: UnixTime,
+  _ secret: AppleSecret, of work: AppleWork, for client: ClientID, nextCheck: UnixTime, at now: UnixTime,
   in ledger: inout some Ledger
 ) throws(StorageError) {
   try ledger.audit(
-    .appleCodeExchanged, by: Origin(actor: .system), at: now, account: work.account, detail: work.client.text)
-  let holder = try work.subject.map { (subject) throws(StorageError) in
-    try ledger.account(holding: ProviderIdentity(provider: appleProviderID, subject: subject))
+    .appleCodeExchanged, by: Origin(actor: .system), at: now, account: work.account, detail: client.text)
+  var isHere = false
+  if let subject = work.subject {
+    let identity = ProviderIdentity(provider: appleProviderID, subject: subject)
+    isHere = try ledger.account(holding: identity)?.id == work.account
   }
-  guard work.kind == .exchange, let subject = work.subject, holder??.id == work.account else {
+  guard work.kind == .exchange, isHere, let subject = work.subject else {
     return try ledger.insert(
       AppleWork(
-        secret: secret, kind: .revoke, account: work.account, subject: holder == nil ? nil : work.subject,
-        client: work.client, redirectURI: nil, createdAt: work.createdAt, dueAt: now))
+        secret: secret, kind: .revoke, account: work.account, subject: isHere ? work.subject : nil,
+        client: client, redirectURI: nil, createdAt: work.createdAt, dueAt: now))
   }
-  for older in try ledger.appleGrants(of: subject) where older.client == work.client {
+  for older in try ledger.appleGrants(of: subject) where older.client == client {
     try ledger.deleteAppleGrant(older.id)
   }
   try ledger.insert(
     AppleGrant(
-      secret: secret, account: work.account, subject: subject, client: work.client, obtainedAt: now,
+      secret: secret, account: work.account, subject: subject, client: client, obtainedAt: now,
       checkedAt: nil, dueAt: nextCheck))
 }
 
@@ -203,7 +206,9 @@ private func noteRevocation(
   try ledger.audit(
     .appleTokenRevoked, by: Origin(actor: .system), at: now, account: work.account, detail: work.client.text)
   guard let subject = work.subject else { return }
-  for grant in try ledger.appleGrants(of: subject) where grant.client == work.client {
+  // What was given out later has its own day to be asked about.
+  for grant in try ledger.appleGrants(of: subject)
+  where grant.client == work.client && grant.obtainedAt <= work.createdAt {
     try ledger.deleteAppleGrant(grant.id)
   }
   let identity = ProviderIdentity(provider: appleProviderID, subject: subject)

@@ -28,6 +28,7 @@ package struct AuditAction: RawRepresentable, Hashable, Sendable, CaseIterable {
   package static let keyRevoked = AuditAction(rawValue: "key_revoked")
   package static let keysRewrapped = AuditAction(rawValue: "keys_rewrapped")
   package static let appleCodeExchanged = AuditAction(rawValue: "apple_code_exchanged")
+  package static let appleRevocationAsked = AuditAction(rawValue: "apple_revocation_asked")
   package static let appleTokenRevoked = AuditAction(rawValue: "apple_token_revoked")
   package static let appleWorkGivenUp = AuditAction(rawValue: "apple_work_given_up")
   package static let credentialRevoked = AuditAction(rawValue: "credential_revoked")
@@ -40,7 +41,8 @@ package struct AuditAction: RawRepresentable, Hashable, Sendable, CaseIterable {
     accountCreated, accountImported, accountChanged, accountDisabled, accountEnabled, accountDeleted,
     signedIn,
     identityLinked, signedOut, sessionsEnded, sessionLimit, refreshTokenReused, lateRepeat, counterAhead,
-    keyMade, keyRotated, keyRevoked, keysRewrapped, appleCodeExchanged, appleTokenRevoked, appleWorkGivenUp,
+    keyMade, keyRotated, keyRevoked, keysRewrapped, appleCodeExchanged, appleRevocationAsked,
+    appleTokenRevoked, appleWorkGivenUp,
     credentialRevoked, appleNotification, accountAnonymised, auditRestarted,
   ]
 }

@@ -197,7 +197,11 @@ package struct MemoryLedger: Ledger {
     let old = Set(
       revoked.dropLast().filter { $0.until < rules.revocationsBefore }.prefix(rules.limit).map(\.position))
     revoked.removeAll { old.contains($0.position) }
-    return max(credentials.count, sessions.count, old.count, sweepNotifications(rules), sweepWebhooks(rules))
+    let forgotten = appleQueue.values.filter { $0.dueAt < rules.appleWorkBefore }.prefix(rules.limit)
+    for work in forgotten { appleQueue[work.id] = nil }
+    return max(
+      credentials.count, sessions.count, old.count, forgotten.count, sweepNotifications(rules),
+      sweepWebhooks(rules))
   }
 
   package mutating func touch() throws(StorageError) {}

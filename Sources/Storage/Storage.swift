@@ -194,14 +194,18 @@ package struct SweepRules: Sendable {
   package let sessionsBefore: UnixTime
   /// Revocations that ended before this, but for the last one: who follows remembers it.
   package let revocationsBefore: UnixTime
+  /// Calls to Apple that were due before this and that nobody made: there is no key for them.
+  package let appleWorkBefore: UnixTime
   package let limit: Int
 
   package init(
-    credentialsBefore: UnixTime, sessionsBefore: UnixTime, revocationsBefore: UnixTime, limit: Int
+    credentialsBefore: UnixTime, sessionsBefore: UnixTime, revocationsBefore: UnixTime,
+    appleWorkBefore: UnixTime, limit: Int
   ) {
     self.credentialsBefore = credentialsBefore
     self.sessionsBefore = sessionsBefore
     self.revocationsBefore = revocationsBefore
+    self.appleWorkBefore = appleWorkBefore
     self.limit = limit
   }
 
@@ -215,6 +219,7 @@ package struct SweepRules: Sendable {
     let differences = 2 * max(leeway, 60)
     self.init(
       credentialsBefore: now - (leeway + margin), sessionsBefore: now - (limits.idle + margin),
-      revocationsBefore: now - differences, limit: limit)
+      revocationsBefore: now - differences, appleWorkBefore: now - (Limits.appleWorkSeconds + margin),
+      limit: limit)
   }
 }

@@ -2,6 +2,7 @@
 ///
 /// Loops over bytes are written over what this lends: a loop over `some Sequence` costs a call for each byte wherever
 /// the compiler does not see both its body and its caller.
+@inlinable
 package func withBytes<Result, Failure: Error>(
   of bytes: some Sequence<UInt8>, _ body: (Span<UInt8>) throws(Failure) -> Result
 ) throws(Failure) -> Result {

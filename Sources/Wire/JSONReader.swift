@@ -173,8 +173,11 @@ private func nestsDeeper(than limit: Int, _ bytes: ContiguousArray<UInt8>) -> Bo
   var isObject: Bool { unsafe raw.pointee.type == JSON_OBJECT }
 
   func member(_ name: String) -> Node? {
-    guard let found = unsafe json_object_get(raw, name) else { return nil }
-    return unsafe Node(found)
+    // With its length, a name needs no copy that ends in zero.
+    let found = unsafe name.utf8.span.withUnsafeBytes { bytes in
+      unsafe json_object_getn(raw, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
+    }
+    return unsafe found.map { unsafe Node($0) }
   }
 
   var names: [String] {

@@ -75,9 +75,12 @@ package struct JSONWriter: Sendable {
 
   /// A member that is an object.
   package mutating func object(_ name: String, _ build: (inout JSONWriter) -> Void) {
-    var inner = JSONWriter(reserving: 64)
-    build(&inner)
-    member(name, json: inner.finish())
+    key(name)
+    out.append(UInt8(ascii: "{"))
+    isFirst = true
+    build(&self)
+    out.append(UInt8(ascii: "}"))
+    isFirst = false
   }
 
   private mutating func key(_ name: String) {
@@ -93,7 +96,7 @@ package func appendJSONString(_ text: String, to out: inout [UInt8]) {
   out.append(UInt8(ascii: "\""))
   defer { out.append(UInt8(ascii: "\"")) }
   // Almost every text may stand as it is.
-  guard needsEscape(text.utf8.span) else {
+  guard unsafe needsEscape(text.utf8.span.bytes) else {
     out.append(contentsOf: text.utf8)
     return
   }
@@ -120,10 +123,28 @@ package func appendJSONString(_ text: String, to out: inout [UInt8]) {
   }
 }
 
-/// Whether there may be something to escape: 0xE2 begins U+2028, and other characters too.
-private func needsEscape(_ text: Span<UInt8>) -> Bool {
-  !text.indices.allSatisfy { index in
-    let byte = text[index]
-    return byte >= 0x20 && byte != 0x22 && byte != 0x5C && byte != 0x7F && byte != 0xE2
+/// Whether there may be something to escape: 0xE2 begins U+2028, and other characters too. Eight bytes at a time, since
+/// tokens of a thousand bytes go through here.
+private func needsEscape(_ text: RawSpan) -> Bool {
+  let ones: UInt64 = 0x0101_0101_0101_0101
+  // The high bit of each byte that is below `limit`, of those below 0x80 (Bit Twiddling Hacks, "hasless").
+  func hasLess(_ word: UInt64, than limit: UInt64) -> UInt64 { (word &- ones &* limit) & ~word & ones << 7 }
+  func has(_ word: UInt64, _ byte: UInt64) -> UInt64 { hasLess(word ^ ones &* byte, than: 1) }
+  var offset = 0
+  while offset < text.byteCount {
+    let rest = text.byteCount - offset
+    var word = ones << 5
+    if rest >= 8 {
+      word = unsafe text.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self)
+    } else {
+      for place in offset..<text.byteCount {
+        word = unsafe word << 8 | UInt64(text.unsafeLoad(fromByteOffset: place, as: UInt8.self))
+      }
+    }
+    let found =
+      hasLess(word, than: 0x20) | has(word, 0x22) | has(word, 0x5C) | has(word, 0x7F) | has(word, 0xE2)
+    if found != 0 { return true }
+    offset += 8
   }
+  return false
 }

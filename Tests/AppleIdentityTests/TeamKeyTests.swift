@@ -24,7 +24,10 @@ import Wire
   @Test func `line feeds may be literal or written as in an environment`() throws {
     for text in [Self.pem, Self.pem.replacing("\n", with: "\\n"), Self.pem.replacing("\n", with: "\\r\\n")] {
       let key = try TeamKey(team: "TEAM123456", keyID: "KEY1234567", pem: Secret(text))
-      #expect(key.isSame(as: try Self.key()))
+      let secret = try key.clientSecret(
+        for: ClientID(unchecked: "com.example.app"), at: UnixTime(1_750_000_000)
+      ).reveal()
+      #expect(try isSigned(secret))
       #expect(key.hasUsualIDs)
     }
   }
@@ -70,9 +73,16 @@ import Wire
     #expect(try claims.optionalInteger("iat") == now.seconds - 60)
     #expect(try claims.optionalInteger("exp") == now.seconds + 300)
     // R and S, 32 bytes each, and no DER around them (TN3107).
-    let signature = try decodeBase64URL(parts[2].utf8)
-    #expect(signature.count == 64)
+    #expect(try decodeBase64URL(parts[2].utf8).count == 64)
+    #expect(try isSigned(text))
+  }
+
+  /// Whether the key signed a client secret.
+  private func isSigned(_ text: String) throws -> Bool {
+    let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    try #require(parts.count == 3)
     let key = try PrivateKey(pem: Secret(Array(Self.pem.utf8)))
-    #expect(key.publicKey.isSignature(signature, for: Array((parts[0] + "." + parts[1]).utf8)))
+    return key.publicKey.isSignature(
+      try decodeBase64URL(parts[2].utf8), for: Array((parts[0] + "." + parts[1]).utf8))
   }
 }

@@ -216,7 +216,8 @@ struct AppleNotificationTests {
       _ = try await desk.take(unknown, number: 3, expiresAt: start + 100)
       func sweep(_ moment: UnixTime) async throws {
         let rules = SweepRules(
-          credentialsBefore: moment, sessionsBefore: UnixTime(0), revocationsBefore: UnixTime(0), limit: 10)
+          credentialsBefore: moment, sessionsBefore: UnixTime(0), revocationsBefore: UnixTime(0),
+          appleWorkBefore: UnixTime(0), limit: 10)
         #expect(try await desk.storage.sweep(rules) == false)
       }
       try await sweep(start + 101)

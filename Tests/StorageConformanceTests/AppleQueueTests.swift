@@ -47,7 +47,8 @@ extension Desk {
   ) async throws -> SessionGrant {
     let session = try await arrive(subject, credential: credential, code: code, client: client, at: now)
     let work = try #require(try await begin(at: now).first)
-    try await settle(work, .exchanged(.numbered(token, .refreshToken), nextCheck: now + 90_000), at: now)
+    try await settle(
+      work, .exchanged(.numbered(token, .refreshToken), client: client, nextCheck: now + 90_000), at: now)
     return session
   }
 
@@ -132,7 +133,8 @@ struct AppleQueueTests {
       let first = try #require(try await desk.begin().first)
       let second = try #require(try await desk.begin(at: start + 20).first)
       try await desk.settle(second, .dropped("code_ambiguous"))
-      try await desk.settle(first, .exchanged(.numbered(101, .refreshToken), nextCheck: start + 90_000))
+      try await desk.settle(
+        first, .exchanged(.numbered(101, .refreshToken), client: app, nextCheck: start + 90_000))
       let grants = try await desk.storage.appleGrants(of: Subject(unchecked: "001.alice"))
       #expect(grants.map(\.secret) == [.numbered(101, .refreshToken)])
       #expect(grants.map(\.account) == [session.account.id])
@@ -199,10 +201,11 @@ struct AppleQueueTests {
       let session = try await desk.arrive(code: 1)
       let work = try #require(try await desk.begin().first)
       try await desk.delete(session.account.id)
-      try await desk.settle(work, .exchanged(.numbered(101, .refreshToken), nextCheck: start))
+      try await desk.settle(work, .exchanged(.numbered(101, .refreshToken), client: app, nextCheck: start))
       let queue = try await desk.queue()
       #expect(queue.map(\.kind) == [.revoke])
       #expect(queue.map(\.secret) == [.numbered(101, .refreshToken)])
+      #expect(queue.map(\.subject) == [nil])
       let revocation = try #require(try await desk.begin().first)
       try await desk.settle(revocation, .revoked)
       #expect(try await desk.queue() == [])
@@ -224,6 +227,27 @@ struct AppleQueueTests {
     }
   }
 
+  @Test(arguments: Engine.allCases, [true, false])
+  func `an administrator who writes the same identity anew changes nothing of the consent`(
+    _ engine: Engine, _ isTakenOffFirst: Bool
+  ) async throws {
+    try await engine.run { desk in
+      let session = try await desk.grant(client: web)
+      var change = AccountChange()
+      if isTakenOffFirst { change.removedProviders = [appleProviderID] }
+      let identity = try #require(session.account.identities.first?.identity)
+      change.addedIdentities = [LinkedIdentity(identity, email: "ada@example.com")]
+      _ = try await desk.storage.change(
+        AccountChangeIntent(
+          target: .administered(session.account.id), change: change, origin: person, now: start))
+      #expect(try await desk.queue() == [])
+      #expect(try await desk.storage.appleGrants(of: identity.subject).count == 1)
+      let linked = try await desk.storage.account(session.account.id)?.identities.first
+      #expect(linked?.email == "ada@example.com")
+      if !isTakenOffFirst { #expect(linked?.client == web) }
+    }
+  }
+
   @Test(arguments: Engine.allCases)
   func `a code or token that a bearer brings is revoked for the client that he signed in to`(
     _ engine: Engine
@@ -235,7 +259,8 @@ struct AppleQueueTests {
       func revoke(_ secret: AppleSecret) async throws -> AppleRevocationOutcome {
         try await desk.storage.revokeAppleSecret(
           AppleRevocationIntent(
-            bearer: bearer, secret: secret, fallbackClient: app, redirectURI: nil, now: start + 9))
+            bearer: bearer, secret: secret, fallbackClient: app, redirectURI: nil, origin: person,
+            now: start + 9))
       }
       #expect(try await revoke(.numbered(1, .code)) == .queued)
       #expect(try await revoke(.numbered(2, .refreshToken)) == .queued)
@@ -264,11 +289,50 @@ struct AppleQueueTests {
       _ = try await desk.storage.revokeAppleSecret(
         AppleRevocationIntent(
           bearer: bearer, secret: .numbered(2, .refreshToken), fallbackClient: app, redirectURI: nil,
-          now: start + 1))
+          origin: person, now: start + 1))
       let work = try #require(try await desk.begin(at: start + 1).first)
-      try await desk.arrive(credential: 9, at: start + 2)
+      try await desk.grant(credential: 9, code: 9, token: 109, at: start + 2)
       try await desk.settle(work, .revoked, at: start + 3)
+      let grants = try await desk.storage.appleGrants(of: Subject(unchecked: "001.alice"))
+      #expect(grants.map(\.secret) == [.numbered(109, .refreshToken)])
       #expect(try await desk.storage.account(session.account.id)?.credentialState == .authorized)
+    }
+  }
+
+  @Test(arguments: Engine.allCases)
+  func `a code that an app brought is revoked for the client that it turned out to be of`(
+    _ engine: Engine
+  ) async throws {
+    try await engine.run { desk in
+      let session = try await desk.arrive().grant
+      let bearer = SessionBearer(
+        account: session.account.id, session: session.session.id, isRecentLogin: false)
+      _ = try await desk.storage.revokeAppleSecret(
+        AppleRevocationIntent(
+          bearer: bearer, secret: .numbered(1), fallbackClient: app, redirectURI: nil, origin: person,
+          now: start))
+      #expect(try await desk.deeds(.appleRevocationAsked) == ["code"])
+      let work = try #require(try await desk.begin().first)
+      try await desk.settle(work, .exchanged(.numbered(101, .refreshToken), client: web, nextCheck: start))
+      let revocation = try #require(try await desk.queue().first)
+      #expect(revocation.kind == .revoke)
+      #expect(revocation.client == web)
+      #expect(revocation.subject?.text == "001.alice")
+    }
+  }
+
+  @Test(arguments: Engine.allCases)
+  func `what nobody can do for too long is forgotten`(_ engine: Engine) async throws {
+    try await engine.run { desk in
+      let session = try await desk.grant()
+      try await desk.delete(session.account.id)
+      func sweep(at now: UnixTime) async throws {
+        _ = try await desk.storage.sweep(SweepRules(at: now, limits: limits, leeway: 60, limit: 10))
+      }
+      try await sweep(at: start + 864_000 + 86_400)
+      #expect(try await desk.queue().count == 1)
+      try await sweep(at: start + 864_000 + 86_401)
+      #expect(try await desk.queue() == [])
     }
   }
 

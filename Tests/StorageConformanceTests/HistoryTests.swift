@@ -106,6 +106,7 @@ struct HistoryTests {
       #expect(last == 3)
       let rules = SweepRules(
         credentialsBefore: start - 1, sessionsBefore: start - 1, revocationsBefore: start + 100_000,
+        appleWorkBefore: start - 864_000,
         limit: 1)
       #expect(try await desk.storage.sweep(rules))
       #expect(try await desk.storage.revocations(after: 0, limit: 10).revocations.map(\.position) == [2, 3])

@@ -98,7 +98,8 @@ struct SQLiteFaultTests {
     #expect(try await refreshed.session?.counter == 1)
     #expect(try await storage.accounts(after: nil, limit: 20_000).accounts.count == made + 1)
     let rules = SweepRules(
-      credentialsBefore: start + 100_000, sessionsBefore: start + 1, revocationsBefore: start, limit: 20_000)
+      credentialsBefore: start + 100_000, sessionsBefore: start + 1, revocationsBefore: start,
+      appleWorkBefore: start - 864_000, limit: 20_000)
     _ = try await storage.sweep(rules)
     #expect(try await desk.arrive("one-more", credential: 20_000).isNewUser)
     await storage.stop()

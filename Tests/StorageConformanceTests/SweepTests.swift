@@ -5,7 +5,9 @@ import Testing
 @Suite(.timeLimit(.minutes(2)))
 struct SweepTests {
   static func rules(limit: Int = 100) -> SweepRules {
-    SweepRules(credentialsBefore: start, sessionsBefore: start, revocationsBefore: start - 1000, limit: limit)
+    SweepRules(
+      credentialsBefore: start, sessionsBefore: start, revocationsBefore: start - 1000,
+      appleWorkBefore: start - 864_000, limit: limit)
   }
 
   static func spent(_ number: Int, stamp: UnixTime, expiresAt: UnixTime) -> SpentCredential {
@@ -107,7 +109,8 @@ struct SweepTests {
     try await engine.run { desk in
       let session = try await desk.arrive().grant.session
       let rules = SweepRules(
-        credentialsBefore: start, sessionsBefore: start + 1, revocationsBefore: start - 1000, limit: 10)
+        credentialsBefore: start, sessionsBefore: start + 1, revocationsBefore: start - 1000,
+        appleWorkBefore: start - 864_000, limit: 10)
       _ = try await desk.storage.sweep(rules)
       #expect(try await desk.storage.session(session.id) == nil)
       #expect(try await desk.storage.signIn(desk.intent()) == .credentialAlreadyUsed)

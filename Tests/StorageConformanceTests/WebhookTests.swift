@@ -181,7 +181,8 @@ struct WebhookTests {
       for (moment, count) in [(Int64(0), 1), (1, 0)] {
         let rules = SweepRules(
           credentialsBefore: end + (Limits.deadWebhookSeconds + moment), sessionsBefore: UnixTime(0),
-          revocationsBefore: UnixTime(0), limit: 10)
+          revocationsBefore: UnixTime(0),
+          appleWorkBefore: UnixTime(0), limit: 10)
         _ = try await desk.storage.sweep(rules)
         #expect(try await waiting(desk).count == count)
       }

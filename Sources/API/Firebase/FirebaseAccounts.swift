@@ -102,7 +102,8 @@ struct FirebaseAccounts: Sendable {
     let outcome = try await outOfBody { () throws(Failure) in
       try await asking { () throws(SessionRefusal) in
         try await issuer.revokeAtApple(
-          Secret(token), type.secretKind, redirectURI: redirectURI, fallbackClient: client, of: claims)
+          Secret(token), type.secretKind, redirectURI: redirectURI, fallbackClient: client, of: claims,
+          by: call.origin(.person))
       }
     }
     switch outcome {

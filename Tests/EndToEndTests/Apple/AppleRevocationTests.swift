@@ -166,6 +166,19 @@ struct AppleRevocationTests {
     }
   }
 
+  @Test func `a code of another client of ours is found out to be that one's`() async throws {
+    try await withAppleSide { apple, stage, service in
+      let subject = Mint.subject()
+      let session = try await service.signIn(Mint.credential { $0.subject = subject })
+      let code = try Mint.code(subject, client: Client.second)
+      #expect(try await revoke(service, session, type: "3", code).status == 200)
+      try await apple.waits("it was revoked") { $0.count("revoke") == 1 }
+      #expect(try await apple.calls().count("exchange") == 1)
+      #expect(try await stage.audited("apple_token_revoked") == [Client.second])
+      #expect(try await stage.audited("apple_revocation_asked") == ["code"])
+    }
+  }
+
   @Test func `a revocation that an app asks for survives Apple's outage and the account`() async throws {
     try await withAppleSide { apple, stage, service in
       let subject = Mint.subject()

@@ -9,6 +9,20 @@ import Wire
 /// Apple that is down, slow or does not know us, nodes that die, and many calls at once.
 @Suite(.timeLimit(.minutes(10)))
 struct AppleTroubleTests {
+  @Test func `a call that hangs is given up, and is not known to have failed`() async throws {
+    try await withAppleSide { apple, stage, service in
+      try await apple.behave(tokens: "slow", milliseconds: 25_000)
+      let (credential, code) = try Mint.credentialWithCode()
+      try await service.signIn(with: code, credential)
+      try await eventually("it is given up") {
+        try await stage.sql("SELECT fault FROM apple_work WHERE is_sent = 1") == "timed_out"
+      }
+      try await apple.behave(tokens: "good")
+      try await eventually("it was tried again") { try await stage.queued() == 0 }
+      #expect(try await stage.audited("apple_work_given_up") == ["exchange code_ambiguous"])
+    }
+  }
+
   @Test(arguments: ["unavailable", "throttled", "page"])
   func `while Apple is not well sign-ins go on, and afterwards each code is exchanged once`(
     _ trouble: String
@@ -24,6 +38,11 @@ struct AppleTroubleTests {
       let list = try await stage.command("apple", "queue", "list", "--json").json
       #expect(list.objects("queue").count == 5)
       #expect(list.object("counts")?.integer("exchange") == 5)
+      try await eventually("it is measured") {
+        let metrics = String(decoding: try await service.get("/metrics").body, as: UTF8.self)
+        return metrics.contains(#"bramley_apple_queue_depth{kind="exchange"} 5"#)
+          && !metrics.contains(#"bramley_apple_calls_total{outcome="answered"} 1"#)
+      }
       try await apple.behave(tokens: "good")
       // By itself: the first try comes within ten seconds.
       try await eventually("the queue is empty") { try await stage.queued() == 0 }
@@ -65,6 +84,88 @@ struct AppleTroubleTests {
       #expect(try await stage.audited("apple_work_given_up") == ["exchange code_ambiguous"])
       #expect(try await apple.calls().count("exchange", "code_used") == 1)
       try await next.stop()
+    }
+  }
+
+  @Test func `kills in the middle of many calls lose no code and blame none`() async throws {
+    try await withAppleSide { apple, stage, service in
+      try await apple.behave(tokens: "unavailable")
+      let bodies = try (0..<60).map { _ in
+        let (credential, code) = try Mint.credentialWithCode()
+        return credential.body(["authorizationCode": #""\#(code)""#])
+      }
+      let answers = try await inParallel(60, port: service.port) { .signIn(bodies[$0]) }
+      #expect(answers.allSatisfy { $0.status == 200 })
+      try await service.kill()
+      try await apple.behave(tokens: "slow", milliseconds: 40)
+      for round in 1...3 {
+        let next = try await stage.start(Team.settings)
+        _ = try await stage.command("apple", "queue", "retry", "--all")
+        try await apple.waits("some were exchanged") { $0.count("exchange") >= Int64(round * 8) }
+        try await next.kill()
+      }
+      let last = try await stage.start(Team.settings)
+      try await eventually("the queue is empty", within: .seconds(90)) { try await stage.queued() == 0 }
+      let ambiguous = try await stage.audited("apple_work_given_up")
+      #expect(ambiguous.allSatisfy { $0 == "exchange code_ambiguous" })
+      #expect(try await stage.grants() + ambiguous.count == 60)
+      let calls = try await apple.calls()
+      #expect(calls.count("exchange") == 60)
+      #expect(calls.count("exchange", "code_used") == Int64(ambiguous.count))
+      try await last.stop()
+    }
+  }
+
+  @Test func `a service stops in time while Apple keeps it waiting, and what it was at is tried again`()
+    async throws
+  {
+    try await withAppleSide { apple, stage, service in
+      let session = try await service.signIn(Mint.credential())
+      try await apple.behave(tokens: "slow", milliseconds: 20_000)
+      let (credential, code) = try Mint.credentialWithCode()
+      try await service.signIn(with: code, credential)
+      try await apple.waits("it is under way") { $0.peak == 1 }
+      let begun = ContinuousClock.now
+      try await service.stop()
+      let duration = ContinuousClock.now - begun
+      #expect(duration < .seconds(10))
+      #expect(try await stage.sql("SELECT is_sent FROM apple_work") == "1")
+      try await apple.behave(tokens: "good")
+      let next = try await stage.start(Team.settings)
+      try await eventually("it was tried again") { try await stage.queued() == 0 }
+      #expect(try await stage.audited("apple_work_given_up") == ["exchange code_ambiguous"])
+      #expect(try await next.credentialState(session.idToken) == "authorized")
+      try await next.stop()
+    }
+  }
+
+  @Test func `doctor proves the key, and its ids`() async throws {
+    try await withStage { stage in
+      let good = try await stage.command("doctor", settings: Team.settings)
+      #expect(good.status == 0)
+      #expect(
+        good.output.contains("ok  Apple key: key MOCKKEY001 of team MOCKTEAM01 is a P-256 key and signs"))
+      for name in ["TEAM_ID", "KEY_ID"] {
+        let short = Team.settings.merging(["BRAMLEY_APPLE_" + name: "SHORT1"]) { $1 }
+        let doctor = try await stage.command("doctor", settings: short)
+        #expect(doctor.status == 1)
+        #expect(doctor.output.contains("failed  Apple key: team id"))
+      }
+      var rsa = Team.settings
+      let der = try PrivateKey.generate(.rs256).pkcs8().reveal()
+      rsa["BRAMLEY_APPLE_PRIVATE_KEY"] =
+        "-----BEGIN PRIVATE KEY-----\n\(Data(der).base64EncodedString())\n-----END PRIVATE KEY-----"
+      rsa["BRAMLEY_APPLE_OLD_KEY_ID"] = "KEY1234567"
+      for command in [["serve"], ["doctor"], ["config", "check"]] {
+        let finished = try await run(
+          Program.bramley, command, environment: stage.settings.merging(rsa) { $1 }, folder: stage.folder)
+        #expect(finished.status == 78)
+        for name in [
+          "PRIVATE_KEY must be a P-256 key", "OLD_TEAM_ID is missing", "OLD_PRIVATE_KEY is missing",
+        ] {
+          #expect((finished.errors + finished.output).contains("BRAMLEY_APPLE_" + name))
+        }
+      }
     }
   }
 
