@@ -85,6 +85,7 @@ let package = Package(
         .embedInCode("Migrations/V0001_initial.sql"), .embedInCode("Migrations/V0002_accounts.sql"),
         .embedInCode("Migrations/V0003_signing_keys.sql"),
         .embedInCode("Migrations/V0004_revocations_audit.sql"), .embedInCode("Migrations/V0005_apple.sql"),
+        .embedInCode("Migrations/V0006_notifications.sql"),
       ]),
 
     // Layer 5: the HTTP face, and what an operator may set.
@@ -126,7 +127,8 @@ let package = Package(
         "Storage",
         "Telemetry", "Wire",
       ]),
-    program("bramley-mock-apple", ["MockApple", "Crypto", "Domain", "HTTPServer", "Wire"]),
+    program(
+      "bramley-mock-apple", ["MockApple", "Crypto", "Domain", "HTTPServer", "Outbound", "Wire"]),
     program("bramley-bench", ["Bench", "Load", "LoadReport", "Threads", "Wire"]),
 
     tests("HTTPServerTests", ["HTTPServer"]),

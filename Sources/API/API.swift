@@ -61,6 +61,8 @@ package struct Endpoints: Sendable {
       demoURL: isDevMode ? publicURL + SignInDemo.path : nil)
     let refresh = TokenRefresh(issuer: issuer, web: web, projectID: projectID, log: log, metrics: counts)
     let nonces = Nonces(issuer: issuer)
+    let notifications = AppleNotifications(
+      directory: directory, storage: storage, watch: issuer.watch, clock: clock, log: log, metrics: counts)
     let wellKnown = WellKnown(issuer: issuer, publicURL: publicURL)
     let health = Health(readiness: readiness)
     let documents = Documents(metrics: metrics)
@@ -76,6 +78,9 @@ package struct Endpoints: Sendable {
         },
         app("POST", "/v1/token", .token) { call throws(Failure) in try await refresh.respond(to: call) },
         app("POST", "/v1/nonces", .nonces) { call in nonces.respond(to: call) },
+        open("POST", "/v1/apple/notifications", .appleNotifications) { call throws(Failure) in
+          try await notifications.respond(to: call)
+        },
         app("GET", "/v1/account", .account) { call throws(Failure) in try await account.show(call) },
         app("PATCH", "/v1/account", .account) { call throws(Failure) in try await account.change(call) },
         app("DELETE", "/v1/account", .account) { call throws(Failure) in try await account.delete(call) },
@@ -200,6 +205,7 @@ package enum RouteName: String, Sendable, CaseIterable {
   case signIn = "sign_in"
   case token
   case nonces
+  case appleNotifications = "apple_notifications"
   case account
   case sessions
   case signOut = "sign_out"

@@ -1,4 +1,5 @@
 package import Telemetry
+internal import Storage
 
 /// What the API counts. Every label value comes from a route table or an enum, never from a request.
 package final class APIMetrics: Sendable {
@@ -6,6 +7,7 @@ package final class APIMetrics: Sendable {
   private let durations: [String: Histogram]
   private let signIns: CounterSet
   private let refreshes: CounterSet
+  private let notifications: CounterSet
   let unknownKeyIDs: Counter
   let lateRepeats: Counter
   let reuses: Counter
@@ -41,6 +43,12 @@ package final class APIMetrics: Sendable {
     refreshes = metrics.counters(
       "bramley_refreshes_total", help: "Refreshes by outcome: refreshed, or the reason of a refusal.",
       label: "outcome", values: reasons + ["refreshed"])
+    notifications = metrics.counters(
+      "bramley_apple_notifications_total",
+      help:
+        "Events that Apple told of, by outcome: applied, stale, unknown_subject, unknown_type; and notifications "
+        + "that were a duplicate or refused, by the reason.",
+      label: "outcome", values: reasons + AppleEventOutcome.allCases.map(\.rawValue) + ["duplicate"])
     unknownKeyIDs = metrics.counter(
       "bramley_apple_unknown_key_ids_total", help: "Tokens that named a key which Apple does not publish.")
     lateRepeats = metrics.counter(
@@ -57,5 +65,6 @@ package final class APIMetrics: Sendable {
   }
 
   func countSignIn(_ outcome: String) { signIns.add(outcome) }
+  func countNotification(_ outcome: String) { notifications.add(outcome) }
   func countRefresh(_ outcome: String) { refreshes.add(outcome) }
 }

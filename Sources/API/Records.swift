@@ -27,6 +27,7 @@ extension Account {
       out.member("email", email.text)
       out.member("emailVerified", profile.isEmailVerified)
       out.member("isPrivateEmail", profile.isPrivateEmail)
+      out.member("isEmailDeliverable", isEmailDeliverable)
     }
     out.member("displayName", displayName)
     out.member("firstName", name?.givenName)

@@ -8,6 +8,10 @@ package final class RequestPolicy: Sendable {
   let appleRules: IdentityTokenRules
   /// Whether there is a key with which codes can be exchanged and tokens revoked at Apple.
   let hasAppleKey: Bool
+  /// Whether sessions end when Apple says that the consent is gone.
+  let revocationEndsSessions: Bool
+  /// What becomes of an account when Apple says that the one there is gone.
+  let deletionPolicy: AppleDeletionPolicy
   let apiKeys: APIKeys
   let serviceKeys: ServiceKeys
   let adminTokens: AdminTokens
@@ -23,7 +27,8 @@ package final class RequestPolicy: Sendable {
 
   /// - Parameter adminTokens: By the name of their holder.
   package init(
-    appleRules: IdentityTokenRules, hasAppleKey: Bool, apiKeys: [Secret<String>],
+    appleRules: IdentityTokenRules, hasAppleKey: Bool, revocationEndsSessions: Bool,
+    deletionPolicy: AppleDeletionPolicy, apiKeys: [Secret<String>],
     serviceKeys: [Secret<String>],
     adminTokens: [String: Secret<String>],
     isDevMode: Bool, customTokenKeys: [PublicKey], allowedOrigins: [String], limits: RequestLimits,
@@ -31,6 +36,8 @@ package final class RequestPolicy: Sendable {
   ) {
     self.appleRules = appleRules
     self.hasAppleKey = hasAppleKey
+    self.revocationEndsSessions = revocationEndsSessions
+    self.deletionPolicy = deletionPolicy
     self.apiKeys = APIKeys(apiKeys)
     self.serviceKeys = ServiceKeys(serviceKeys)
     self.adminTokens = AdminTokens(adminTokens)

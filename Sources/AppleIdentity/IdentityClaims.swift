@@ -40,7 +40,7 @@ package struct IdentityClaims: Sendable, Equatable {
 }
 
 /// A claim that is text; nil when it is absent, null or empty.
-private func text(_ name: String, _ object: JSONObject) throws(IdentityTokenRefusal) -> String? {
+func text(_ name: String, _ object: JSONObject) throws(IdentityTokenRefusal) -> String? {
   do {
     return try object.optionalText(name)
   } catch {
@@ -50,7 +50,7 @@ private func text(_ name: String, _ object: JSONObject) throws(IdentityTokenRefu
 
 /// `aud` is one string, or an array of exactly one: with two it would not be said whose nonce rule holds
 /// (RFC 7519 §4.1.3, RFC 8725 §3.9).
-private func allowedAudience(
+func allowedAudience(
   _ object: JSONObject, rules: IdentityTokenRules
 ) throws(IdentityTokenRefusal) -> ClientID {
   let name: String
@@ -71,7 +71,7 @@ private func allowedAudience(
 }
 
 /// A time in whole seconds, from 1 to far beyond any token's life but far from the end of the integers.
-private func time(_ name: String, _ object: JSONObject) throws(IdentityTokenRefusal) -> UnixTime {
+func time(_ name: String, _ object: JSONObject) throws(IdentityTokenRefusal) -> UnixTime {
   do {
     guard let seconds = try object.optionalInteger(name), (1..<(1 << 40)).contains(seconds) else {
       throw IdentityTokenRefusal.claimInvalid

@@ -19,15 +19,7 @@ package struct UnverifiedIdentityToken: Sendable {
   package var claimsText: String { String(decoding: token.payload, as: UTF8.self) }
 
   package init(parsing text: String, rules: IdentityTokenRules) throws(IdentityTokenRefusal) {
-    do {
-      token = try CompactToken(parsing: text.utf8)
-    } catch {
-      throw IdentityTokenRefusal(error)
-    }
-    // The one algorithm Apple signs with; RFC 8725 §3.1.
-    guard token.header.algorithm == SignatureAlgorithm.rs256.rawValue else { throw .algorithmNotAllowed }
-    guard let keyID = token.header.keyID else { throw .headerNotAllowed }
-    self.keyID = keyID
+    (token, keyID) = try tokenOfApple(text, atMost: Limits.tokenBytes)
     do {
       claims = try IdentityClaims(token.claims(), rules: rules)
     } catch let refusal as IdentityTokenRefusal {
@@ -41,12 +33,7 @@ package struct UnverifiedIdentityToken: Sendable {
   package func verified(
     by key: PublicKey, rules: IdentityTokenRules, now: UnixTime
   ) throws(IdentityTokenRefusal) -> VerifiedIdentityToken {
-    guard key.algorithm == .rs256 else { throw .algorithmNotAllowed }
-    do {
-      try token.verify(with: key)
-    } catch {
-      throw IdentityTokenRefusal(error)
-    }
+    try verify(token, by: key)
     guard now < claims.expiresAt + rules.leeway else { throw .tokenExpired }
     guard claims.issuedAt <= now + rules.leeway else { throw .tokenFromTheFuture }
     guard let rule = rules.clients[claims.audience] else { throw .audienceNotAllowed }
@@ -71,6 +58,32 @@ package struct VerifiedIdentityToken: Sendable, Equatable {
       Array(claims.issuer.utf8), Array(claims.audience.text.utf8), Array(claims.subject.text.utf8),
       Array((claims.nonce ?? "").utf8), Array(String(claims.issuedAt.seconds).utf8),
     ])
+  }
+}
+
+/// Takes a token apart that says it is signed as Apple signs, and with which key.
+func tokenOfApple(
+  _ text: String, atMost limit: Int
+) throws(IdentityTokenRefusal) -> (token: CompactToken, keyID: KeyID) {
+  let token: CompactToken
+  do {
+    token = try CompactToken(parsing: text.utf8, atMost: limit)
+  } catch {
+    throw IdentityTokenRefusal(error)
+  }
+  // The one algorithm Apple signs with; RFC 8725 §3.1.
+  guard token.header.algorithm == SignatureAlgorithm.rs256.rawValue else { throw .algorithmNotAllowed }
+  guard let keyID = token.header.keyID else { throw .headerNotAllowed }
+  return (token, keyID)
+}
+
+/// Checks the signature, which has to be of the one algorithm.
+func verify(_ token: CompactToken, by key: PublicKey) throws(IdentityTokenRefusal) {
+  guard key.algorithm == .rs256 else { throw .algorithmNotAllowed }
+  do {
+    try token.verify(with: key)
+  } catch {
+    throw IdentityTokenRefusal(error)
   }
 }
 

@@ -85,7 +85,7 @@ package final class Node: Sendable {
         startAppleWorker(
           settings, issuer: issuer, access: reloading.apple, directory: directory, fetcher: fetcher,
           storage: storage, ring: ring, metrics: metrics, log: log)
-      ]
+      ] + startWebhookWorker(settings, fetcher, storage, clock, entropy, metrics, log)
     self.watch = watch
     address = listener.address
     adminAddress = admin?.address
@@ -184,6 +184,19 @@ private func startAppleWorker(
     calls: calls, storage: storage, watch: issuer.watch, access: access, bell: issuer.appleBell, clock: clock,
     metrics: measures, log: log)
   return Task { await worker.run() }
+}
+
+/// - Returns: Nothing where no back end is told of accounts.
+private func startWebhookWorker(
+  _ settings: Settings, _ fetcher: CurlFetcher, _ storage: any Storage, _ clock: WallClock,
+  _ entropy: Entropy,
+  _ metrics: NodeMetrics, _ log: Log
+) -> [Task<Void, Never>] {
+  guard let target = settings.webhook else { return [] }
+  let worker = WebhookWorker(
+    target: target, storage: storage, fetcher: fetcher, clock: clock, entropy: entropy,
+    metrics: WebhookMetrics(metrics.registry, clock: clock), log: log)
+  return [Task { await worker.run() }]
 }
 
 private func openSigningKeys(

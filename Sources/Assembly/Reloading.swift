@@ -67,7 +67,9 @@ private func makePolicy(
   _ settings: Settings, _ limits: RequestLimits, isDevMode: Bool
 ) -> RequestPolicy {
   RequestPolicy(
-    appleRules: settings.appleRules, hasAppleKey: settings.appleKey != nil, apiKeys: settings.apiKeys,
+    appleRules: settings.appleRules, hasAppleKey: settings.appleKey != nil,
+    revocationEndsSessions: settings.revalidationEndsSessions,
+    deletionPolicy: settings.accountDeletedPolicy, apiKeys: settings.apiKeys,
     serviceKeys: settings.serviceKeys,
     adminTokens: settings.adminTokens,
     isDevMode: isDevMode, customTokenKeys: settings.customTokenKeys, allowedOrigins: settings.allowedOrigins,

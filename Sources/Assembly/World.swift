@@ -42,7 +42,9 @@ package func openDatabase(
   _ settings: Settings, observe: (@Sendable (Int, Duration) -> Void)? = nil
 ) throws(StartFault) -> SQLiteStorage {
   do {
-    return try SQLiteStorage(path: settings.databasePath, observe: observe)
+    return try SQLiteStorage(
+      path: settings.databasePath, options: SQLiteOptions(announces: settings.webhook != nil),
+      observe: observe)
   } catch {
     throw .databaseUnusable(path: settings.databasePath, error)
   }
@@ -60,7 +62,9 @@ package func inspectDatabase(_ settings: Settings) throws(StartFault) -> SQLiteS
 /// Opens the database of the settings to be changed by a command: it is not made, and its schema is left as it is.
 package func openDatabaseForChange(_ settings: Settings) throws(StartFault) -> SQLiteStorage {
   do {
-    return try SQLiteStorage(path: settings.databasePath, opening: .change)
+    return try SQLiteStorage(
+      path: settings.databasePath, opening: .change,
+      options: SQLiteOptions(announces: settings.webhook != nil))
   } catch {
     throw .databaseUnusable(path: settings.databasePath, error)
   }

@@ -107,10 +107,15 @@ package struct LinkedIdentity: Sendable, Hashable {
   package var credentialState: CredentialState
   /// The client that the person last signed in to; nil until then.
   package var client: ClientID?
+  /// Whether the provider passes mail for `email` on, as far as it said something of that.
+  package var isEmailDeliverable: Bool
+  /// When that happened which it last said of it.
+  package var emailChangedAt: UnixTime?
 
   package init(
     _ identity: ProviderIdentity, email: String? = nil, displayName: String? = nil, photoURL: String? = nil,
-    credentialState: CredentialState = .authorized, client: ClientID? = nil
+    credentialState: CredentialState = .authorized, client: ClientID? = nil, isEmailDeliverable: Bool = true,
+    emailChangedAt: UnixTime? = nil
   ) {
     self.identity = identity
     self.email = email
@@ -118,6 +123,14 @@ package struct LinkedIdentity: Sendable, Hashable {
     self.photoURL = photoURL
     self.credentialState = credentialState
     self.client = client
+    self.isEmailDeliverable = isEmailDeliverable
+    self.emailChangedAt = emailChangedAt
+  }
+
+  /// Takes over the address that a newer token names. Of another one nothing was said yet.
+  package mutating func take(email news: String) {
+    if !(email?.utf8.elementsEqual(news.utf8) ?? true) { isEmailDeliverable = true }
+    email = news
   }
 
   package var provider: String { identity.provider }
@@ -177,6 +190,14 @@ package struct Account: Sendable, Equatable {
   /// The state of the account's identity at Apple.
   package var credentialState: CredentialState {
     identity(at: appleProviderID)?.credentialState ?? .notFound
+  }
+
+  /// Whether mail to the account's address arrives, as far as the provider that relays it said something of that.
+  package var isEmailDeliverable: Bool {
+    guard let email = profile.email else { return false }
+    return !identities.contains {
+      !$0.isEmailDeliverable && ($0.email ?? email.text).utf8.elementsEqual(email.text.utf8)
+    }
   }
 
   /// Takes over what a newer token says. Nothing is wiped by silence: a name stays as first given, an address

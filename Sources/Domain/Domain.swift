@@ -89,4 +89,23 @@ package enum Limits {
   package static let appleWorkOfAccount = 20
   /// Entries of the queue that one command shows.
   package static let appleWorkPage = 1000
+  /// Seconds for which an event for the app's back end is sent again and again.
+  package static let webhookSeconds: Int64 = 259_200
+  /// Seconds for which one that was given up is kept.
+  package static let deadWebhookSeconds: Int64 = 2_592_000
+  /// Events that one command shows.
+  package static let webhookPage = 1000
+  /// Bytes that a secret has at least by which events are signed.
+  package static let webhookSecretBytes = 16
+  /// Seconds after its `iat` for which a notification of Apple's is taken: it may come again, and late.
+  package static let notificationSeconds: Int64 = 432_000
+  /// Events of one notification.
+  package static let notificationEvents = 100
+  /// Bytes of the type of an event.
+  package static let eventTypeBytes = 64
+  /// Bytes that are kept of an event whose type is not known.
+  package static let eventTextBytes = 4096
+  /// Notifications with such events that are kept at a time, and the seconds for which each is.
+  package static let keptNotifications = 1000
+  package static let keptNotificationSeconds: Int64 = 7_776_000
 }

@@ -4,7 +4,7 @@ package import Wire
 
 /// Why a compact token is not one that may be believed.
 package enum JOSEError: Error, Equatable, Sendable {
-  /// Longer than ``Limits/tokenBytes``.
+  /// Longer than it may be.
   case tooLarge
   /// Not three parts of canonical base64url with JSON objects, or a member named twice.
   case malformed
@@ -42,9 +42,13 @@ package struct CompactToken: Sendable {
 
   /// Takes a token apart. Length and shape are looked at before anything is decoded, so that a megabyte of
   /// dots costs one pass.
-  package init(parsing token: some Collection<UInt8>) throws(JOSEError) {
+  ///
+  /// - Parameter limit: Bytes that it may have.
+  package init(
+    parsing token: some Collection<UInt8>, atMost limit: Int = Limits.tokenBytes
+  ) throws(JOSEError) {
     let token = Array(token)
-    guard token.count <= Limits.tokenBytes else { throw .tooLarge }
+    guard token.count <= limit else { throw .tooLarge }
     let dots = token.indices.filter { token[$0] == UInt8(ascii: ".") }
     guard dots.count == 2 else { throw .malformed }
     signedBytes = Array(token[..<dots[1]])

@@ -12,7 +12,7 @@ internal import Wire
 /// The stand-in: mints tokens and answers as `appleid.apple.com` would.
 package struct MockApple: Sendable {
   package let keys: MockKeys
-  private let clock: WallClock
+  let clock: WallClock
   private let page = AuthorizePage()
 
   package init(clock: WallClock) throws(CryptoError) {
@@ -52,8 +52,11 @@ package struct MockApple: Sendable {
   ///   - baseURL: Where it is reached, for the links of the discovery document.
   ///   - endpoint: The key endpoint that can be told to misbehave.
   ///   - desk: The token endpoints.
+  ///   - fetcher: Sends notifications.
+  ///   - entropy: Makes their ids.
   package func respond(
-    to request: Request, baseURL: String, endpoint: KeyEndpoint, desk: TokenDesk
+    to request: Request, baseURL: String, endpoint: KeyEndpoint, desk: TokenDesk, fetcher: any HTTPFetching,
+    entropy: Entropy
   ) async -> Response {
     switch (request.method, request.path) {
     case ("GET", "/behaviour"): json(endpoint.json)
@@ -66,11 +69,12 @@ package struct MockApple: Sendable {
     case (_, "/auth/token"), (_, "/auth/revoke"): await desk.respond(to: request)
     case ("GET", "/.well-known/openid-configuration"): json(discovery(baseURL))
     case ("POST", "/mint"): mint(request)
+    case ("POST", "/notify"): await notify(request, by: fetcher, id: hexText(entropy.bytes(16)))
     default:
       refusal(
         404,
-        "there is /auth/keys, /auth/authorize, /auth/token, /auth/revoke, /.well-known/openid-configuration, POST /mint, /behaviour, "
-          + "/teams and /withdraw, and GET /calls")
+        "there is /auth/keys, /auth/authorize, /auth/token, /auth/revoke, /.well-known/openid-configuration, "
+          + "POST /mint, /notify, /behaviour, /teams and /withdraw, and GET /calls")
     }
   }
 
@@ -161,13 +165,13 @@ package struct MockApple: Sendable {
     return out.finish()
   }
 
-  private func refusal(_ status: Int, _ message: String) -> Response {
+  func refusal(_ status: Int, _ message: String) -> Response {
     var out = JSONWriter()
     out.member("error", message)
     return json(out.finish(), status: status)
   }
 
-  private func json(_ body: [UInt8], status: Int = 200) -> Response {
+  func json(_ body: [UInt8], status: Int = 200) -> Response {
     Response(
       status: status,
       headers: ["Content-Type": "application/json;charset=UTF-8", "Cache-Control": "no-store"], body: body)

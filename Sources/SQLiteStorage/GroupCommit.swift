@@ -40,12 +40,12 @@ struct GroupCommit: ~Copyable, BatchWork {
   private var isHeldElsewhere = false
 
   init(
-    connection: consuming Connection, busyMilliseconds: Int32, counters: CommitCounters,
+    connection: consuming Connection, options: SQLiteOptions, counters: CommitCounters,
     observe: (@Sendable (Int, Duration) -> Void)?
   ) throws(SQLiteOpenError) {
-    self.busyMilliseconds = busyMilliseconds
+    busyMilliseconds = options.busyMilliseconds
     do throws(SQLiteError) {
-      ledger = SQLiteLedger(try PreparedStatements(on: connection))
+      ledger = SQLiteLedger(try PreparedStatements(on: connection, announces: options.announces))
     } catch {
       throw error.openError
     }

@@ -24,11 +24,16 @@ final class PreparedStatements {
   let insertAuditEntry, auditAfter, auditOfAccount, sealAuditEntry, deleteAuditUpTo: Statement
   let auditSeal, writeAuditSeal, lease, writeLease: Statement
   let apple: AppleStatements
+  let notifications: NotificationStatements
+  let webhooks: WebhookStatements
+  /// Whether events are written for the app's back end.
+  let announces: Bool
 
   /// The id up to which the sweep has looked at sessions; nil before the first and after the last.
   var sweptSessionsUpTo: [UInt8]?
 
-  init(on connection: consuming Connection) throws(SQLiteError) {
+  init(on connection: consuming Connection, announces: Bool) throws(SQLiteError) {
+    self.announces = announces
     beginWriting = try connection.prepare(SQL.beginWriting)
     beginReading = try connection.prepare(SQL.beginReading)
     commit = try connection.prepare(SQL.commit)
@@ -87,6 +92,8 @@ final class PreparedStatements {
     writeLease = try connection.prepare(HistorySQL.writeLease)
 
     apple = try AppleStatements(on: connection)
+    notifications = try NotificationStatements(on: connection)
+    webhooks = try WebhookStatements(on: connection)
     self.connection = connection
   }
 }

@@ -149,6 +149,8 @@ extension Slots {
     add(identity.photoURL)
     add(identity.credentialState.rawValue)
     add(identity.client?.text)
+    add(identity.isEmailDeliverable)
+    add(identity.emailChangedAt)
   }
 }
 
@@ -171,7 +173,8 @@ private struct AccountRows {
         identity, email: try row.optionalText(), displayName: try row.optionalText(),
         photoURL: try row.optionalText(),
         credentialState: try required(CredentialState(rawValue: row.text())),
-        client: try row.optionalIdentifier()))
+        client: try row.optionalIdentifier(), isEmailDeliverable: try row.flag(),
+        emailChangedAt: try row.optionalTime()))
   }
 }
 

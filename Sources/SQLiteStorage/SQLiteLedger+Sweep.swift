@@ -12,7 +12,7 @@ extension SQLiteLedger {
     guard rules.limit > 0 else { return 0 }
     return max(
       try sweepCredentials(rules), try sweepSessions(rules), try sweepRevocations(rules),
-      try sweepAppleWork(rules))
+      try sweepAppleWork(rules), try sweepNotifications(rules), try sweepWebhooks(rules))
   }
 
   private func sweepAppleWork(_ rules: SweepRules) throws(StorageError) -> Int {

@@ -20,15 +20,19 @@ package struct SQLiteOptions: Sendable, Equatable {
   package var groupLimit: Int
   /// The most pages of 4 KiB the file may grow to; nil leaves that to the disk.
   package var pageLimit: Int64?
+  /// Whether there is an app's back end that is told of accounts: then events are written for it.
+  package var announces: Bool
 
   /// Sets everything; what is left out is as the service runs it.
   package init(
-    busyMilliseconds: Int32 = 5000, waitingLimit: Int = 4096, groupLimit: Int = 256, pageLimit: Int64? = nil
+    busyMilliseconds: Int32 = 5000, waitingLimit: Int = 4096, groupLimit: Int = 256, pageLimit: Int64? = nil,
+    announces: Bool = false
   ) {
     self.busyMilliseconds = busyMilliseconds
     self.waitingLimit = waitingLimit
     self.groupLimit = groupLimit
     self.pageLimit = pageLimit
+    self.announces = announces
   }
 }
 
@@ -156,7 +160,7 @@ private func startWorker(
   _ observe: (@Sendable (Int, Duration) -> Void)?
 ) throws(SQLiteOpenError) -> BatchWorker<GroupCommit> {
   let group = try GroupCommit(
-    connection: connection, busyMilliseconds: options.busyMilliseconds, counters: counters, observe: observe)
+    connection: connection, options: options, counters: counters, observe: observe)
   do throws(ThreadError) {
     return try BatchWorker(
       name: name, capacity: options.waitingLimit, batchLimit: options.groupLimit, tickMilliseconds: nil,

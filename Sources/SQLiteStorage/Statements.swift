@@ -44,7 +44,7 @@ enum AccountSQL {
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
       a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
-      i.credential_state, i.client_id
+      i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at
     FROM accounts AS a LEFT JOIN identities AS i ON i.account = a.number
     WHERE a.id = ?1 ORDER BY i.provider
     """
@@ -54,7 +54,7 @@ enum AccountSQL {
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
       a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
-      i.credential_state, i.client_id
+      i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at
     FROM identities AS held JOIN accounts AS a ON a.number = held.account
       JOIN identities AS i ON i.account = a.number
     WHERE held.provider = ?1 AND held.subject = ?2 ORDER BY i.provider
@@ -65,7 +65,7 @@ enum AccountSQL {
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
       a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
-      i.credential_state, i.client_id
+      i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at
     FROM (SELECT * FROM accounts WHERE number > ?1 ORDER BY number LIMIT ?2) AS a
       LEFT JOIN identities AS i ON i.account = a.number
     ORDER BY a.number, i.provider
@@ -76,7 +76,7 @@ enum AccountSQL {
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
       a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
-      i.credential_state, i.client_id
+      i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at
     FROM (SELECT * FROM accounts WHERE email = ?1 ORDER BY is_email_verified DESC, number LIMIT ?2) AS a
       LEFT JOIN identities AS i ON i.account = a.number
     ORDER BY a.is_email_verified DESC, a.number, i.provider
@@ -89,7 +89,7 @@ enum AccountSQL {
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
       a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
-      i.credential_state, i.client_id
+      i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at
     FROM (SELECT number AS place, CASE ?1 WHEN 0 THEN id WHEN 1 THEN email
         WHEN 2 THEN coalesce(chosen_name, given_name) WHEN 3 THEN created_at ELSE last_sign_in_at END AS field
         FROM accounts ORDER BY field, place LIMIT ?2 OFFSET ?3) AS wanted
@@ -102,7 +102,7 @@ enum AccountSQL {
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
       a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
-      i.credential_state, i.client_id
+      i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at
     FROM (SELECT number AS place, CASE ?1 WHEN 0 THEN id WHEN 1 THEN email
         WHEN 2 THEN coalesce(chosen_name, given_name) WHEN 3 THEN created_at ELSE last_sign_in_at END AS field
         FROM accounts ORDER BY field DESC, place LIMIT ?2 OFFSET ?3) AS wanted
@@ -135,12 +135,14 @@ enum AccountSQL {
     """
 
   static let insertIdentity: StaticString = """
-    INSERT INTO identities (account, provider, subject, email, display_name, photo_url, credential_state, client_id)
-    SELECT number, ?2, ?3, ?4, ?5, ?6, ?7, ?8 FROM accounts WHERE id = ?1
+    INSERT INTO identities (account, provider, subject, email, display_name, photo_url, credential_state, client_id,
+      is_email_deliverable, email_changed_at)
+    SELECT number, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 FROM accounts WHERE id = ?1
     """
 
   static let updateIdentity: StaticString = """
-    UPDATE identities SET email = ?3, display_name = ?4, photo_url = ?5, credential_state = ?6, client_id = ?7
+    UPDATE identities SET email = ?3, display_name = ?4, photo_url = ?5, credential_state = ?6, client_id = ?7,
+      is_email_deliverable = ?8, email_changed_at = ?9
     WHERE provider = ?1 AND subject = ?2
     """
 
@@ -392,4 +394,77 @@ enum AppleSQL {
   static let resealWork: StaticString = "UPDATE apple_work SET sealed = ?2, master_key = ?3 WHERE id = ?1"
 
   static let resealGrant: StaticString = "UPDATE apple_grants SET sealed = ?2, master_key = ?3 WHERE id = ?1"
+}
+
+/// `apple_notifications`.
+enum NotificationSQL {
+  static let insert: StaticString = """
+    INSERT INTO apple_notifications (digest, received_at, expires_at, unknown) VALUES (?1, ?2, ?3, ?4)
+    ON CONFLICT (digest) DO NOTHING
+    """
+
+  static let keptCount: StaticString = "SELECT count(*) FROM apple_notifications WHERE unknown IS NOT NULL"
+
+  static let kept: StaticString = """
+    SELECT digest, received_at, expires_at, unknown FROM apple_notifications WHERE unknown IS NOT NULL
+    ORDER BY received_at DESC, digest LIMIT ?1
+    """
+
+  static let deleteBefore: StaticString = """
+    DELETE FROM apple_notifications WHERE digest IN
+      (SELECT digest FROM apple_notifications WHERE expires_at < ?1 ORDER BY expires_at LIMIT ?2)
+    """
+}
+
+/// `webhook_events`.
+enum WebhookSQL {
+  static let insert: StaticString = """
+    INSERT INTO webhook_events (id, kind, account, provider, cause, created_at, due_at, gives_up_at, attempts)
+    VALUES ('evt_' || lower(hex(randomblob(16))), ?1, ?2, ?3, ?4, ?5, ?6, ?7, 0)
+    """
+
+  static let update: StaticString = """
+    UPDATE webhook_events SET due_at = ?2, gives_up_at = ?3, attempts = ?4, fault = ?5, dead_at = ?6 WHERE id = ?1
+    """
+
+  static let delete: StaticString = "DELETE FROM webhook_events WHERE id = ?1"
+
+  static let event: StaticString = """
+    SELECT position, id, kind, account, provider, cause, created_at, due_at, gives_up_at, attempts, fault, dead_at
+    FROM webhook_events WHERE id = ?1
+    """
+
+  static let dueBy: StaticString = """
+    SELECT position, id, kind, account, provider, cause, created_at, due_at, gives_up_at, attempts, fault, dead_at
+    FROM webhook_events WHERE due_at <= ?1 ORDER BY due_at, position LIMIT ?2
+    """
+
+  static let firstOfAccount: StaticString = """
+    SELECT position, id, kind, account, provider, cause, created_at, due_at, gives_up_at, attempts, fault, dead_at
+    FROM webhook_events WHERE account = ?1 AND dead_at IS NULL ORDER BY position LIMIT 1
+    """
+
+  static let after: StaticString = """
+    SELECT position, id, kind, account, provider, cause, created_at, due_at, gives_up_at, attempts, fault, dead_at
+    FROM webhook_events WHERE position > ?1 ORDER BY position LIMIT ?2
+    """
+
+  static let deadAfter: StaticString = """
+    SELECT position, id, kind, account, provider, cause, created_at, due_at, gives_up_at, attempts, fault, dead_at
+    FROM webhook_events WHERE dead_at IS NOT NULL AND position > ?1 ORDER BY position LIMIT ?2
+    """
+
+  static let firstDate: StaticString = "SELECT min(due_at) FROM webhook_events WHERE due_at IS NOT NULL"
+
+  static let counts: StaticString = """
+    SELECT count(*) FILTER (WHERE dead_at IS NULL), count(*) FILTER (WHERE dead_at IS NOT NULL),
+      min(created_at) FILTER (WHERE dead_at IS NULL)
+    FROM webhook_events
+    """
+
+  static let deleteBefore: StaticString = """
+    DELETE FROM webhook_events WHERE position IN
+      (SELECT position FROM webhook_events WHERE coalesce(dead_at, gives_up_at) < ?1
+        ORDER BY coalesce(dead_at, gives_up_at) LIMIT ?2)
+    """
 }

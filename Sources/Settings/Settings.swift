@@ -6,6 +6,7 @@
 package import AppleIdentity
 package import Crypto
 package import Domain
+package import Sessions
 package import Telemetry
 
 /// Everything that is set.
@@ -15,6 +16,12 @@ package struct Settings: Sendable {
     /// PEM.
     package let certificate: [UInt8]
     package let privateKey: Secret<[UInt8]>
+  }
+
+  /// Where events go, and what they are signed with.
+  package struct Webhook: Sendable {
+    package let url: String
+    package let key: WebhookKey
   }
 
   /// Where to listen.
@@ -63,6 +70,10 @@ package struct Settings: Sendable {
   package let oldAppleKey: TeamKey?
   /// Whether sessions end when Apple says that the consent is gone.
   package let revalidationEndsSessions: Bool
+  /// What becomes of an account when Apple says that the one there is gone.
+  package let accountDeletedPolicy: AppleDeletionPolicy
+  /// Where the app's back end is told of accounts; nil: nowhere.
+  package let webhook: Webhook?
   package let sessionAlgorithm: SignatureAlgorithm
   /// Seconds that a signing key signs; zero: until somebody asks for the next.
   package let keyRotation: Int64

@@ -33,6 +33,7 @@ package func readSettings(
     appleRules: apple.rules, appleBaseURL: reader.appleBaseURL(), appleKey: reader.teamKey("apple_"),
     oldAppleKey: reader.teamKey("apple_old_"),
     revalidationEndsSessions: reader.flag("revalidate_ends_sessions", default: true),
+    accountDeletedPolicy: reader.accountDeletedPolicy(), webhook: reader.webhook(),
     sessionAlgorithm: reader.sessionAlgorithm(),
     keyRotation: reader.number("key_rotation", 0...315_360_000, default: 2_592_000),
     sessionTTL: reader.number("session_ttl", Limits.sessionTokenSeconds, default: 3600),

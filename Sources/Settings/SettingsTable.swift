@@ -16,8 +16,7 @@ package struct Setting: Sendable {
       "rate_signin",
       "rate_refresh", "rate_signup", "trusted_proxies", "log_level", "admin_token", "custom_token_keys",
       "return_urls", "apple_team_id", "apple_key_id", "apple_private_key", "apple_old_team_id",
-      "apple_old_key_id",
-      "apple_old_private_key", "revalidate_ends_sessions",
+      "apple_old_key_id", "apple_old_private_key", "revalidate_ends_sessions", "account_deleted_policy",
     ].contains(name)
   }
 
@@ -91,6 +90,17 @@ package let allSettings: [Setting] = [
   Setting(
     name: "revalidate_ends_sessions", defaultText: "true", isSecret: false,
     meaning: "`true`: sessions end when Apple says that the person took the consent back"),
+  Setting(
+    name: "account_deleted_policy", defaultText: "delete", isSecret: false,
+    meaning:
+      "`delete`, `anonymise` or `keep`: what becomes of an account when Apple says that the one there is gone"
+  ),
+  Setting(
+    name: "webhook_url", defaultText: "none", isSecret: false,
+    meaning: "where the app's back end is told of accounts; http only for loopback"),
+  Setting(
+    name: "webhook_secret", defaultText: "none", isSecret: true,
+    meaning: "signs what it is told: at least 16 characters, or `whsec_` and the base64 of at least 16 bytes"),
   Setting(
     name: "apple_base_url", defaultText: "https://appleid.apple.com", isSecret: false,
     meaning: "where Apple's /auth/keys, /auth/token and /auth/revoke are; http only for loopback"),

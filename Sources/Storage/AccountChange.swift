@@ -141,16 +141,17 @@ private func changeIdentities(
   }
   for added in change.addedIdentities {
     if let place = account.identities.firstIndex(where: { $0.identity == added.identity }) {
-      // What was heard of the consent is nobody's to say but Apple's.
+      // What was heard of the consent and of the mail is nobody's to say but Apple's.
+      let known = account.identities[place]
       var linked = added
-      (linked.credentialState, linked.client) = (
-        account.identities[place].credentialState, account.identities[place].client
-      )
+      (linked.credentialState, linked.client) = (known.credentialState, known.client)
+      (linked.isEmailDeliverable, linked.emailChangedAt) = (known.isEmailDeliverable, known.emailChangedAt)
       account.identities[place] = linked
       try ledger.update(linked)
     } else {
       account.identities.append(added)
       try ledger.insert(added, of: account.id)
+      try ledger.announce(.userLinked, of: account.id, provider: added.provider, at: now)
     }
   }
 }

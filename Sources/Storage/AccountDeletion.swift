@@ -40,5 +40,7 @@ package func decideAccountDeletion(
   try ledger.delete(account.id)
   try ledger.revoke(.account, of: account.id, at: intent.now)
   try ledger.audit(.accountDeleted, by: intent.origin, at: intent.now, account: account.id)
+  try ledger.announce(
+    .userDeleted, of: account.id, cause: WebhookCause(intent.origin.actor), at: intent.now)
   return .deleted(account)
 }

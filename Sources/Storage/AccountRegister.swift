@@ -75,5 +75,7 @@ func decideCreation(
   for identity in account.identities { try ledger.insert(identity, of: account.id) }
   let isImport = account.emailOrigin == .imported
   try ledger.audit(isImport ? .accountImported : .accountCreated, by: origin, at: now, account: account.id)
+  // Who imports accounts knows them.
+  if !isImport { try ledger.announce(.userCreated, of: account.id, at: now) }
   return .created
 }

@@ -95,6 +95,7 @@ package func decideAccountSession(
     try ledger.insertNamed(account, at: intent.now)
     try ledger.audit(
       .accountCreated, by: intent.origin, at: intent.now, account: account.id, detail: intent.provider)
+    try ledger.announce(.userCreated, of: account.id, provider: intent.provider, at: intent.now)
     isNewUser = true
   }
   let session = Session(

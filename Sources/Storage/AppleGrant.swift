@@ -104,7 +104,7 @@ package func decideAppleGrantReport(
       return false
     }
     let apple = Origin(actor: .apple)
-    try ledger.setCredentialState(.revoked, of: identity, in: account)
+    try ledger.endConsent(.revoked, of: identity, in: account, because: .revalidation, at: report.now)
     try ledger.audit(
       .credentialRevoked, by: apple, at: report.now, account: account.id, detail: grant.client.text)
     if report.endsSessions {

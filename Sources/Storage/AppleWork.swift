@@ -216,19 +216,21 @@ private func noteRevocation(
   guard let holder = try ledger.account(holding: identity), holder.lastSignInAt <= work.createdAt else {
     return
   }
-  try ledger.setCredentialState(.revoked, of: identity, in: holder)
+  try ledger.endConsent(.revoked, of: identity, in: holder, because: .revokedHere, at: now)
 }
 
 extension Ledger {
-  /// Writes the state of one identity, if it is another.
-  mutating func setCredentialState(
-    _ state: CredentialState, of identity: ProviderIdentity, in account: Account
+  /// Writes that a person lets the app know no more who he is, and tells the app's back end, if that is news.
+  mutating func endConsent(
+    _ state: CredentialState, of identity: ProviderIdentity, in account: Account, because cause: WebhookCause,
+    at now: UnixTime
   ) throws(StorageError) {
     guard var linked = account.identities.first(where: { $0.identity == identity }),
       linked.credentialState != state
     else { return }
     linked.credentialState = state
     try update(linked)
+    try announce(.consentRevoked, of: account.id, provider: identity.provider, cause: cause, at: now)
   }
 
   /// Lets go of a person: the tokens that Apple gave for him are to be revoked, and codes that wait as well.

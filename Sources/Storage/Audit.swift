@@ -32,6 +32,8 @@ package struct AuditAction: RawRepresentable, Hashable, Sendable, CaseIterable {
   package static let appleTokenRevoked = AuditAction(rawValue: "apple_token_revoked")
   package static let appleWorkGivenUp = AuditAction(rawValue: "apple_work_given_up")
   package static let credentialRevoked = AuditAction(rawValue: "credential_revoked")
+  package static let appleNotification = AuditAction(rawValue: "apple_notification")
+  package static let accountAnonymised = AuditAction(rawValue: "account_anonymised")
   package static let auditRestarted = AuditAction(rawValue: "audit_restarted")
 
   /// The words that this version writes.
@@ -41,7 +43,7 @@ package struct AuditAction: RawRepresentable, Hashable, Sendable, CaseIterable {
     identityLinked, signedOut, sessionsEnded, sessionLimit, refreshTokenReused, lateRepeat, counterAhead,
     keyMade, keyRotated, keyRevoked, keysRewrapped, appleCodeExchanged, appleRevocationAsked,
     appleTokenRevoked, appleWorkGivenUp,
-    credentialRevoked, auditRestarted,
+    credentialRevoked, appleNotification, accountAnonymised, auditRestarted,
   ]
 }
 

@@ -86,6 +86,31 @@ package protocol Ledger {
   /// When the first work, and the first look at a grant, is due.
   mutating func firstAppleDates() throws(StorageError) -> (work: UnixTime?, grant: UnixTime?)
 
+  /// Writes that a notification has come; false when it had before.
+  mutating func insert(_ notification: AppleNotificationRecord) throws(StorageError) -> Bool
+  /// How many there are with events that nobody here understands.
+  mutating func keptNotificationCount() throws(StorageError) -> Int
+  /// Those, the newest first.
+  mutating func keptNotifications(limit: Int) throws(StorageError) -> [AppleNotificationRecord]
+
+  /// Writes an event under an id that no other was ever given.
+  mutating func append(_ news: WebhookNews, dueAt: UnixTime?) throws(StorageError)
+  /// Writes what changes in the life of an event.
+  mutating func update(_ event: WebhookEvent) throws(StorageError)
+  mutating func deleteWebhook(_ id: WebhookID) throws(StorageError)
+  mutating func webhook(_ id: WebhookID) throws(StorageError) -> WebhookEvent?
+  /// What is due at a moment, the longest due first.
+  mutating func webhooks(dueBy now: UnixTime, limit: Int) throws(StorageError) -> [WebhookEvent]
+  /// The oldest event of an account that was not given up.
+  mutating func firstWebhook(of account: AccountID) throws(StorageError) -> WebhookEvent?
+  /// Events in their order, behind a place; only those that were given up, or all.
+  mutating func webhooks(
+    after position: Int64, limit: Int, deadOnly: Bool
+  ) throws(StorageError) -> [WebhookEvent]
+  /// When the first event is due.
+  mutating func firstWebhookDate() throws(StorageError) -> UnixTime?
+  mutating func webhookCounts() throws(StorageError) -> WebhookCounts
+
   /// How many secrets of Apple's each master key seals.
   mutating func appleSecretCounts() throws(StorageError) -> [MasterKeyID: Int]
   /// Secrets that another master key seals.
@@ -97,6 +122,9 @@ package protocol Ledger {
   mutating func sweep(_ rules: SweepRules) throws(StorageError) -> Int
   /// Writes one small row.
   mutating func touch() throws(StorageError)
+
+  /// Whether there is an app's back end that is told of accounts.
+  var announces: Bool { get }
 }
 
 /// An engine: it runs functions over its ledger as transactions, and every intention follows from that.

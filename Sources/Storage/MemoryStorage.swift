@@ -3,9 +3,12 @@ internal import Synchronization
 
 /// The reference engine: everything in dictionaries, each intention under one lock. For tests; it forgets.
 package final class MemoryStorage: LedgerStorage {
-  private let book = Mutex(MemoryLedger())
+  private let book: Mutex<MemoryLedger>
 
-  package init() {}
+  /// - Parameter announces: Whether there is an app's back end that is told of accounts.
+  package init(announces: Bool = false) {
+    book = Mutex(MemoryLedger(announces: announces))
+  }
 
   package func transact<Outcome: Sendable>(
     _ body: @escaping @Sendable (inout MemoryLedger) throws(StorageError) -> Outcome
@@ -34,6 +37,7 @@ package final class MemoryStorage: LedgerStorage {
 
 /// Rows as dictionaries.
 package struct MemoryLedger: Ledger {
+  package let announces: Bool
   private var spent: [CredentialKey: SpentCredential] = [:]
   private var accounts: [AccountID: Account] = [:]
   private var order: [AccountID] = []
@@ -51,6 +55,11 @@ package struct MemoryLedger: Ledger {
   private var leases: [String: Lease] = [:]
   var appleQueue: [AppleSecretID: AppleWork] = [:]
   var appleTokens: [AppleSecretID: AppleGrant] = [:]
+  var notifications: [AppleNotificationRecord] = []
+  var outbox: [WebhookEvent] = []
+  var lastWebhook: Int64 = 0
+
+  init(announces: Bool) { self.announces = announces }
 
   package mutating func spentCredential(_ key: CredentialKey) throws(StorageError) -> SpentCredential? {
     spent[key]
@@ -190,7 +199,9 @@ package struct MemoryLedger: Ledger {
     revoked.removeAll { old.contains($0.position) }
     let forgotten = appleQueue.values.filter { $0.dueAt < rules.appleWorkBefore }.prefix(rules.limit)
     for work in forgotten { appleQueue[work.id] = nil }
-    return max(credentials.count, sessions.count, old.count, forgotten.count)
+    return max(
+      credentials.count, sessions.count, old.count, forgotten.count, sweepNotifications(rules),
+      sweepWebhooks(rules))
   }
 
   package mutating func touch() throws(StorageError) {}

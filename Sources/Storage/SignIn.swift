@@ -185,6 +185,7 @@ package func decideSignIn(
   try ledger.insert(account)
   try ledger.insert(intent.linkedIdentity, of: account.id)
   try ledger.audit(.accountCreated, by: intent.origin, at: intent.now, account: account.id)
+  try ledger.announce(.userCreated, of: account.id, provider: intent.identity.provider, at: intent.now)
   return .signedIn(try openSession(intent, for: account, isNewUser: true, in: &ledger), isNewUser: true)
 }
 
@@ -197,7 +198,7 @@ private func welcome(
   account.learn(intent.profile, name: intent.name, at: intent.now)
   if let place = account.identities.firstIndex(where: { $0.identity == intent.identity }) {
     var linked = account.identities[place]
-    if let email = intent.profile.email?.text { linked.email = email }
+    if let email = intent.profile.email?.text { linked.take(email: email) }
     if let client = intent.client { linked.client = client }
     linked.credentialState = .authorized
     // Nothing is written for nearly everybody.
@@ -225,6 +226,7 @@ private func join(
   try ledger.insert(intent.linkedIdentity, of: account.id)
   try ledger.audit(
     .identityLinked, by: intent.origin, at: intent.now, account: account.id, detail: intent.identity.provider)
+  try ledger.announce(.userLinked, of: account.id, provider: intent.identity.provider, at: intent.now)
   return .signedIn(try openSession(intent, for: account, isNewUser: false, in: &ledger), isNewUser: false)
 }
 

@@ -108,6 +108,25 @@ package protocol Storage: Sendable {
   func appleAgenda() async throws(StorageError) -> AppleAgenda
   /// Has no node look at grants before a moment.
   func pauseAppleGrants(until moment: UnixTime) async throws(StorageError)
+  /// Takes a notification of Apple's, once; see ``decideAppleNotification(_:in:)``.
+  func take(_ notification: AppleNotificationIntent) async throws(StorageError) -> AppleNotificationOutcome
+  /// Notifications with events that nobody here understands, the newest first.
+  func keptNotifications(limit: Int) async throws(StorageError) -> [AppleNotificationRecord]
+  /// Begins events that are due; see ``decideWebhookClaim(limit:until:at:in:)``.
+  func beginWebhooks(limit: Int, until: UnixTime, at now: UnixTime) async throws(StorageError)
+    -> [WebhookEvent]
+  /// Writes what an attempt to deliver came to.
+  func settle(
+    _ event: WebhookEvent, _ result: WebhookResult, at now: UnixTime
+  ) async throws(StorageError) -> WebhookFate
+  /// When the first event for the app's back end is due.
+  func firstWebhookDate() async throws(StorageError) -> UnixTime?
+  func webhookCounts() async throws(StorageError) -> WebhookCounts
+  /// Events for the app's back end in their order, behind a place; only those that were given up, or all.
+  func webhooks(after position: Int64, limit: Int, deadOnly: Bool) async throws(StorageError)
+    -> [WebhookEvent]
+  /// Has events tried anew; returns how many there were.
+  func retryWebhooks(_ ids: [WebhookID], at now: UnixTime) async throws(StorageError) -> Int
   func appleSecretCounts() async throws(StorageError) -> [MasterKeyID: Int]
   /// Secrets of Apple's that another master key seals.
   func appleSecrets(notSealedBy key: MasterKeyID, limit: Int) async throws(StorageError) -> [AppleSecret]
@@ -169,7 +188,7 @@ package struct AccountPage: Sendable, Equatable {
 /// From when on rows decide nothing any more. Everything here lies well in the past, so that a clock that was
 /// wrong for an hour costs nobody a session.
 package struct SweepRules: Sendable {
-  /// Spent credentials that expired before this.
+  /// Spent credentials, and notifications of Apple's, that expired before this.
   package let credentialsBefore: UnixTime
   /// Sessions last refreshed, or over, before this.
   package let sessionsBefore: UnixTime

@@ -60,6 +60,8 @@ package struct JSONObject: Sendable {
 /// A member is there, but of another type than was asked for.
 package struct JSONTypeError: Error, Equatable, Sendable {
   package let member: String
+
+  package init(member: String) { self.member = member }
 }
 
 extension JSONObject {

@@ -3,6 +3,7 @@ internal import Domain
 internal import Glibc
 internal import HTTPServer
 internal import MockApple
+internal import Outbound
 internal import Wire
 
 private let usage = """
@@ -14,8 +15,14 @@ private let usage = """
          bramley-mock-apple token --audience ID [--nonce-raw RAW | --nonce CLAIM] [--subject SUB] [--email ADDRESS]
              [--issued-at SECONDS] [--expires-in SECONDS] [--key KID] [--claim NAME=JSON]… [--header NAME=JSON]…
              [--payload TEXT] [--break-signature]
+         bramley-mock-apple notify --audience ID [--url URL] [--type TYPE] [--subject SUB] [--email ADDRESS]
+             [--event-time SECONDS] [--unit milliseconds|seconds] [--shape string|object|array] [--jti ID]
+             [--issued-at SECONDS] [--expires-in SECONDS] [--key KID] [--claim NAME=JSON]… [--header NAME=JSON]…
+             [--payload TEXT] [--break-signature] [--unsigned]
 
   `--claim NAME=null` leaves a claim out. The mint over HTTP is POST /mint with the same words in camel case.
+  `notify` sends a notification to a service, such as http://127.0.0.1:8080/v1/apple/notifications, and prints the answer;
+  without --url it prints the payload. The same over HTTP is POST /notify.
   `team` prints the ids and the private key of the one team that it knows, as a service needs them for codes. POST /mint
   with "code":true gives an authorization code as well; GET /calls tells what came to the token endpoints, which
   POST /behaviour {"tokens":"unavailable"} makes misbehave; POST /withdraw takes a person's consent back.
@@ -44,6 +51,7 @@ func runMockApple(_ arguments: [String]) async -> Int32 {
       print(teamJSON())
       return 0
     case "token": return try mintToken(rest, apple)
+    case "notify": return try await sendNotification(rest, apple)
     default: return complain(64, "there is no command `\(command)`; --help lists them")
     }
   } catch let fault as CommandFault {
@@ -75,12 +83,20 @@ private func mintToken(_ list: [String], _ apple: MockApple) throws -> Int32 {
     ],
     lists: ["claim", "header"], switches: ["break-signature"])
   guard arguments.words.isEmpty else { throw CommandFault.usage("token takes options only") }
-  var order = TokenOrder()
-  order.audience = arguments["audience"]
+  var order = try tokenOrder(arguments)
   order.rawNonce = arguments["nonce-raw"]
   order.nonce = arguments["nonce"]
-  if let subject = arguments["subject"] { order.subject = subject }
   order.email = arguments["email"]
+  guard let token = try apple.mint(order) else { return complain(1, "there is no key of that name") }
+  print(token)
+  return 0
+}
+
+/// What tokens and notifications have in common.
+private func tokenOrder(_ arguments: Arguments) throws -> TokenOrder {
+  var order = TokenOrder()
+  order.audience = arguments["audience"]
+  if let subject = arguments["subject"] { order.subject = subject }
   order.issuedAt = try arguments.number("issued-at", 0...(1 << 40))
   if let lifetime = try arguments.number("expires-in", 0...(1 << 40)) { order.lifetime = lifetime }
   order.keyName = arguments["key"]
@@ -90,11 +106,54 @@ private func mintToken(_ list: [String], _ apple: MockApple) throws -> Int32 {
   order.header = try arguments.all("header").map(member)
   guard order.audience != nil || order.payload != nil || order.claims.contains(where: { $0.name == "aud" })
   else {
-    throw CommandFault.usage("token needs --audience")
+    throw CommandFault.usage("--audience is missing")
   }
-  guard let token = try apple.mint(order) else { return complain(1, "there is no key of that name") }
-  print(token)
-  return 0
+  return order
+}
+
+private func sendNotification(_ list: [String], _ apple: MockApple) async throws -> Int32 {
+  let arguments = try Arguments(
+    list,
+    options: [
+      "audience", "url", "type", "subject", "email", "event-time", "unit", "shape", "jti", "issued-at",
+      "expires-in", "key", "payload",
+    ], lists: ["claim", "header"], switches: ["break-signature", "unsigned"])
+  guard arguments.words.isEmpty else { throw CommandFault.usage("notify takes options only") }
+  var order = NotificationOrder()
+  order.token = try tokenOrder(arguments)
+  order.subject = order.token.subject
+  if let type = arguments["type"] { order.type = type }
+  order.email = arguments["email"]
+  order.eventTime = try arguments.number("event-time", 0...(1 << 40))
+  order.id = arguments["jti"]
+  order.isUnsigned = arguments.has("unsigned")
+  if let word = arguments["unit"] { order.unit = try known(word, "unit") }
+  if let word = arguments["shape"] { order.shape = try known(word, "shape") }
+  guard let payload = try apple.notification(order, id: hexText(Entropy.system.bytes(16))) else {
+    return complain(1, "there is no key of that name")
+  }
+  guard let url = arguments["url"] else {
+    print(payload)
+    return 0
+  }
+  let fetcher = try makeFetcher()
+  let answer = try await apple.notify(url, payload, by: fetcher)
+  await fetcher.stop()
+  print("\(answer.status) \(String(decoding: answer.body, as: UTF8.self))")
+  return answer.status == 200 ? 0 : 1
+}
+
+private func known<Word: RawRepresentable<String> & CaseIterable>(
+  _ text: String, _ option: String
+) throws(CommandFault) -> Word {
+  guard let word = Word(rawValue: text) else {
+    throw .usage("--\(option) takes \(Word.allCases.map(\.rawValue).joined(separator: " or "))")
+  }
+  return word
+}
+
+private func makeFetcher() throws -> CurlFetcher {
+  try CurlFetcher(version: "mock-apple", limit: 64, authorityFile: nil)
 }
 
 /// `NAME=JSON`; what is no JSON is text.
@@ -116,6 +175,7 @@ private func serve(_ list: [String], _ apple: MockApple) async throws -> Int32 {
   }
   let endpoint = try KeyEndpoint(apple.keys, clock: systemClock)
   let desk = try TokenDesk(apple, clock: systemClock)
+  let fetcher = try makeFetcher()
   let listener = try HTTPListener(
     ListenerConfiguration(
       host: String(address[..<colon]), port: port, threads: 1, connectionLimit: 4096, bodyLimit: 1 << 20,
@@ -127,7 +187,7 @@ private func serve(_ list: [String], _ apple: MockApple) async throws -> Int32 {
       // The name under which the caller reached it is the name that its links carry.
       await apple.respond(
         to: request, baseURL: "http://" + (request.headers.first("Host") ?? address), endpoint: endpoint,
-        desk: desk)
+        desk: desk, fetcher: fetcher, entropy: .system)
     })
   var ready = JSONWriter()
   ready.member("event", "ready")

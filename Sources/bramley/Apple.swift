@@ -5,15 +5,18 @@ internal import Settings
 internal import Storage
 internal import Wire
 
-/// `bramley apple queue list` and `retry`.
+/// `bramley apple queue list` and `retry`, and `bramley apple notifications`.
 func apple(_ list: [String]) async throws(CommandFault) -> Int32 {
   let isRetry = list.contains("retry")
   let arguments = try parse(
     list, options: isRetry ? ["config"] : ["config", "after", "limit"],
     switches: isRetry ? ["json", "all"] : ["json"])
   let words = arguments.words
+  if words == ["notifications"], !arguments.has("all"), arguments["after"] == nil {
+    return try await listNotifications(arguments)
+  }
   guard words.first == "queue", words.count >= 2 else {
-    throw .usage("apple takes `queue list` or `queue retry`")
+    throw .usage("apple takes `queue list`, `queue retry` or `notifications`")
   }
   switch (words[1], words.count, arguments.has("all")) {
   case ("list", 2, false): return try await listQueue(arguments)

@@ -42,9 +42,16 @@ private let commands: [Command] = [
   Command(
     name: "apple",
     usage: "apple queue list [--limit N] [--after ID] [--config FILE] [--json]\n"
-      + "       bramley apple queue retry [--config FILE] [--json] ID|--all",
+      + "       bramley apple queue retry [--config FILE] [--json] ID|--all\n"
+      + "       bramley apple notifications [--limit N] [--config FILE] [--json]",
     summary: "show the calls to Apple that wait, or have them made now",
     run: { arguments throws(CommandFault) in try await apple(arguments) }),
+  Command(
+    name: "webhooks",
+    usage: "webhooks list [--all] [--after POSITION] [--limit N] [--config FILE] [--json]\n"
+      + "       bramley webhooks retry [--config FILE] [--json] ID | --all",
+    summary: "show what the app's back end did not take, or send it again",
+    run: { arguments throws(CommandFault) in try await webhooks(arguments) }),
   Command(
     name: "token",
     usage: "token explain [--jwks FILE] [--audience ID] [--issuer URL] [--nonce RAW] [--now SECONDS]\n"

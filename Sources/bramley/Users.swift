@@ -110,7 +110,8 @@ private func printAccount(_ account: Account, _ sessions: [Session]) {
   print(
     "e-mail        \(account.profile.email?.text ?? "-")"
       + (account.profile.isEmailVerified ? ", verified" : "")
-      + (account.profile.isPrivateEmail ? ", relay address" : ""))
+      + (account.profile.isPrivateEmail ? ", relay address" : "")
+      + (account.profile.email != nil && !account.isEmailDeliverable ? ", switched off there" : ""))
   print("consent       \(account.credentialState.rawValue)")
   if let claims = account.customClaims { print("claims        \(claims)") }
   for identity in account.identities { print("identity      \(identity.provider) \(identity.subject)") }

@@ -71,7 +71,7 @@ struct Bench {
         issuers: ["https://appleid.apple.com"],
         clients: [ClientID(unchecked: AppleClaims.audience): .standard],
         maximumAge: 3600, leeway: 60),
-      hasAppleKey: false,
+      hasAppleKey: false, revocationEndsSessions: true, deletionPolicy: .delete,
       apiKeys: apiKeys.map { Secret($0) }, serviceKeys: [], adminTokens: adminTokens.mapValues { Secret($0) },
       isDevMode: isDevMode, customTokenKeys: [], allowedOrigins: origins,
       limits: RequestLimits(

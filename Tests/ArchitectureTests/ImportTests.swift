@@ -38,7 +38,7 @@ private let allowed: [String: Set<String>] = [
     "API", "AppleIdentity", "Assembly", "Domain", "Glibc", "JOSE", "SQLiteStorage", "Sessions", "Settings",
     "Storage", "Telemetry", "Wire",
   ],
-  "bramley-mock-apple": ["Crypto", "Domain", "Glibc", "HTTPServer", "MockApple", "Wire"],
+  "bramley-mock-apple": ["Crypto", "Domain", "Glibc", "HTTPServer", "MockApple", "Outbound", "Wire"],
 ]
 
 /// A line that imports something: the module and the words before `import`.

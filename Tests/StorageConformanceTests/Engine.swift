@@ -9,13 +9,15 @@ enum Engine: String, CaseIterable, Sendable {
   case memory, sqlite
 
   /// Lends a new, empty storage, and stops it afterwards.
-  func run(_ body: (Desk) async throws -> Void) async throws {
+  ///
+  /// - Parameter announces: Whether there is an app's back end that is told of accounts.
+  func run(announces: Bool = false, _ body: (Desk) async throws -> Void) async throws {
     switch self {
     case .memory:
-      try await body(Desk(storage: MemoryStorage()))
+      try await body(Desk(storage: MemoryStorage(announces: announces)))
     case .sqlite:
       let folder = try Folder()
-      let storage = try SQLiteStorage(path: folder.database)
+      let storage = try SQLiteStorage(path: folder.database, options: SQLiteOptions(announces: announces))
       do {
         try await body(Desk(storage: storage))
       } catch {

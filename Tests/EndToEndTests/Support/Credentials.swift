@@ -38,7 +38,7 @@ struct Credential: Sendable {
 
 /// Mints in this process, with the very keys that the program publishes.
 enum Mint {
-  private static let apple: MockApple? = try? MockApple(clock: WallClock { UnixTime(Int64(time(nil))) })
+  static let apple: MockApple? = try? MockApple(clock: WallClock { UnixTime(Int64(time(nil))) })
   private static let count = Watched(0)
 
   /// A number that no other call of this run gets.
