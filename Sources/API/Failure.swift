@@ -177,8 +177,8 @@ extension FailureReason {
       (.missingOrInvalidNonce, 400, "The nonce from /v1/nonces is too old. Fetch a new one and start again.")
 
     case .tokenMissing: (.invalidIdpResponse, 400, "postBody holds no id_token. Send Apple's ID token in it.")
-    case .tokenMalformed: (.invalidIdpResponse, 400, "idToken is no compact JWT of three base64url parts.")
-    case .tokenTooLarge: (.invalidIdpResponse, 400, "idToken is far longer than any token of Apple's.")
+    case .tokenMalformed: (.invalidIdpResponse, 400, "The token is no compact JWT of three base64url parts.")
+    case .tokenTooLarge: (.invalidIdpResponse, 400, "The token is far longer than any token of Apple's.")
     case .headerNotAllowed: (.invalidIdpResponse, 400, "The token's header is not one that Apple writes.")
     case .algorithmNotAllowed: (.invalidIdpResponse, 400, "The token is not signed with RS256.")
     case .keyUnknown: (.invalidIdpResponse, 400, "Apple has no key of the name that the token gives.")

@@ -172,7 +172,8 @@ package func decideAppleWorkSettlement(
   }
 }
 
-/// A new refresh token is kept for a person who is still here, and revoked otherwise.
+/// A new refresh token is kept for a person who is still here and has not taken the consent back meanwhile, and revoked
+/// otherwise.
 private func keep(
   _ secret: AppleSecret, of work: AppleWork, for client: ClientID, nextCheck: UnixTime, at now: UnixTime,
   in ledger: inout some Ledger
@@ -182,7 +183,9 @@ private func keep(
   var isHere = false
   if let subject = work.subject {
     let identity = ProviderIdentity(provider: appleProviderID, subject: subject)
-    isHere = try ledger.account(holding: identity)?.id == work.account
+    let holder = try ledger.account(holding: identity)
+    let hasConsent = ![.revoked, .notFound].contains(holder?.credentialState)
+    isHere = holder?.id == work.account && hasConsent
   }
   guard work.kind == .exchange, isHere, let subject = work.subject else {
     return try ledger.insert(

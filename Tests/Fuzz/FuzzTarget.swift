@@ -52,6 +52,7 @@ private func json(_ input: [UInt8]) {
 private func token(_ input: [UInt8]) {
   let text = String(decoding: input, as: UTF8.self)
   _ = try? UnverifiedIdentityToken(parsing: text, rules: rules)
+  _ = try? UnverifiedNotification(parsing: text, rules: rules)
   _ = TokenPreview(of: input)
   if let token = try? CompactToken(parsing: input) { _ = try? token.claims() }
 }

@@ -74,6 +74,31 @@ struct AppleNotificationTests {
   }
 
   @Test(arguments: Engine.allCases)
+  func `what Apple gave out goes with the consent, also what comes for a code that was under way`(
+    _ engine: Engine
+  ) async throws {
+    try await engine.run { desk in
+      try await desk.grant(code: 1, token: 101)
+      try await desk.arrive(credential: 2, code: 2, client: web)
+      let underWay = try #require(try await desk.begin().first)
+      try await desk.arrive(credential: 3, code: 3)
+      #expect(try await desk.take(.consentRevoked, at: start + 1, number: 1) == .taken([.applied]))
+      #expect(try await desk.queue().isEmpty)
+      #expect(try await desk.storage.appleGrants(of: alice).isEmpty)
+      try await desk.settle(
+        underWay, .exchanged(.numbered(102, .refreshToken), client: web, nextCheck: start + 90_000),
+        at: start + 2)
+      #expect(try await desk.storage.appleGrants(of: alice).isEmpty)
+      #expect(try await desk.queue().map(\.kind) == [.revoke])
+      for work in try await desk.begin(at: start + 3) { try await desk.settle(work, .revoked, at: start + 3) }
+      // Whoever comes back has a new consent, and a late word of the old one leaves its token alone.
+      try await desk.grant(credential: 4, code: 4, token: 104, at: start + 10)
+      #expect(try await desk.take(.consentRevoked, at: start + 5, number: 2) == .taken([.stale]))
+      #expect(try await desk.storage.appleGrants(of: alice).map(\.id) == [AppleSecret.numbered(104).id])
+    }
+  }
+
+  @Test(arguments: Engine.allCases)
   func `V07 who came back since then stays`(_ engine: Engine) async throws {
     try await engine.run { desk in
       let old = try await desk.arrive(credential: 1, at: start).grant.session
