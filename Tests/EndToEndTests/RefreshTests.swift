@@ -160,8 +160,8 @@ struct RefreshTests {
       let next = try await service.refresh(token)
       #expect(next != token)
       _ = try await service.refresh(next)
-      let remark = service.process.outputLines.first { $0.contains("refresh_remark") }
-      #expect(remark?.contains("counterAhead") == true)
+      let remark = try await service.process.line { $0.contains("refresh_remark") }
+      #expect(remark.contains("counterAhead"))
     }
   }
 }
