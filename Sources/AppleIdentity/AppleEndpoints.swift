@@ -66,8 +66,9 @@ package struct AppleEndpoints: Sendable {
     guard response.status == 200 else { throw AppleFault(errorOf: try jsonObject(of: response)) }
   }
 
-  private func post(
-    _ path: String, _ fields: [(name: String, value: String)], for client: ClientID, by key: TeamKey
+  func post(
+    _ path: String, _ fields: [(name: String, value: String)], bearer: Secret<String>? = nil,
+    for client: ClientID, by key: TeamKey
   ) async throws(AppleFault) -> FetchResponse {
     let secret: Secret<String>
     do {
@@ -79,7 +80,8 @@ package struct AppleEndpoints: Sendable {
     let body = all.map { "\($0)=\(percentEncoded($1))" }.joined(separator: "&")
     let request = FetchRequest(
       method: .post, url: baseURL + path,
-      headers: [("Content-Type", "application/x-www-form-urlencoded"), ("Accept", "application/json")],
+      headers: [("Content-Type", "application/x-www-form-urlencoded"), ("Accept", "application/json")]
+        + (bearer.map { [("Authorization", "Bearer " + $0.reveal())] } ?? []),
       body: Array(body.utf8), connectMilliseconds: 3000, totalMilliseconds: 10_000, bodyLimit: 64 * 1024)
     do {
       return try await fetcher.fetch(request)
@@ -90,7 +92,7 @@ package struct AppleEndpoints: Sendable {
 }
 
 /// The object of an answer that is one; what throttles or fails has often a page instead.
-private func jsonObject(of response: FetchResponse) throws(AppleFault) -> JSONObject {
+func jsonObject(of response: FetchResponse) throws(AppleFault) -> JSONObject {
   switch response.status {
   case 429: throw .throttled
   case 500...: throw .transient(.serverError)
@@ -105,7 +107,7 @@ private func jsonObject(of response: FetchResponse) throws(AppleFault) -> JSONOb
 
 extension AppleFault {
   /// What an error answer says (RFC 6749 §5.2); its description is for people, and no two are alike.
-  fileprivate init(errorOf object: JSONObject) {
+  init(errorOf object: JSONObject) {
     switch object.text("error") {
     case "invalid_grant": self = .grantRefused
     case let word?:

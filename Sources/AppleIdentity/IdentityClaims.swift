@@ -14,6 +14,8 @@ package struct IdentityClaims: Sendable, Equatable {
   package let profile: Profile
   /// `c_hash`: binds an authorization code that was given out with the token.
   package let codeHash: String?
+  /// `transfer_sub`: in the 60 days after the app went to another team, who the person was on the way (TN3159).
+  package let transferSubject: Subject?
 
   /// Reads the claims; those of other names may be anything.
   ///
@@ -36,6 +38,12 @@ package struct IdentityClaims: Sendable, Equatable {
       isPrivateEmail: email != nil && isTrue(object["is_private_email"]),
       realUserStatus: realUserStatus(object["real_user_status"]))
     codeHash = object.text("c_hash")
+    if let word = try text("transfer_sub", object) {
+      guard let subject = Subject(word) else { throw .claimInvalid }
+      transferSubject = subject
+    } else {
+      transferSubject = nil
+    }
   }
 }
 
@@ -83,7 +91,7 @@ func time(_ name: String, _ object: JSONObject) throws(IdentityTokenRefusal) -> 
 }
 
 /// Apple writes booleans as `true` and as `"true"`; anything else is not true, the string `"false"` above all.
-private func isTrue(_ value: JSONValue?) -> Bool {
+func isTrue(_ value: JSONValue?) -> Bool {
   switch value {
   case .flag(let flag): flag
   case .text(let text): text == "true"

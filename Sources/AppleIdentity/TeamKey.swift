@@ -45,6 +45,9 @@ package struct TeamKey: Sendable {
     self.key = key
   }
 
+  /// The team, as what it got from Apple is kept under.
+  package var teamID: TeamID { TeamID(unchecked: team) }
+
   /// Whether both ids are as long as Apple's are.
   package var hasUsualIDs: Bool { team.utf8.count == 10 && keyID.text.utf8.count == 10 }
 

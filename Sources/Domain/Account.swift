@@ -111,11 +111,15 @@ package struct LinkedIdentity: Sendable, Hashable {
   package var isEmailDeliverable: Bool
   /// When that happened which it last said of it.
   package var emailChangedAt: UnixTime?
+  /// On its way to another developer team; nil for one that never was.
+  package var transfer: IdentityTransfer?
+  /// The subject that the person had at the team that the app came from.
+  package var formerSubject: Subject?
 
   package init(
     _ identity: ProviderIdentity, email: String? = nil, displayName: String? = nil, photoURL: String? = nil,
     credentialState: CredentialState = .authorized, client: ClientID? = nil, isEmailDeliverable: Bool = true,
-    emailChangedAt: UnixTime? = nil
+    emailChangedAt: UnixTime? = nil, transfer: IdentityTransfer? = nil, formerSubject: Subject? = nil
   ) {
     self.identity = identity
     self.email = email
@@ -125,6 +129,8 @@ package struct LinkedIdentity: Sendable, Hashable {
     self.client = client
     self.isEmailDeliverable = isEmailDeliverable
     self.emailChangedAt = emailChangedAt
+    self.transfer = transfer
+    self.formerSubject = formerSubject
   }
 
   /// Takes over the address that a newer token names. Of another one nothing was said yet.
@@ -190,6 +196,17 @@ package struct Account: Sendable, Equatable {
   /// The state of the account's identity at Apple.
   package var credentialState: CredentialState {
     identity(at: appleProviderID)?.credentialState ?? .notFound
+  }
+
+  /// The state of the account's identity at Apple as the apps of a team see it: once the app has gone to the team that an
+  /// identity was exported for, its subject is one of another team until it is re-keyed.
+  ///
+  /// - Parameter team: Whose the apps are now; nil when that is not known.
+  package func credentialState(at team: TeamID?) -> CredentialState {
+    guard let team, let transfer = identity(at: appleProviderID)?.transfer, transfer.isUnderWay,
+      transfer.team == team, credentialState == .authorized
+    else { return credentialState }
+    return .transferred
   }
 
   /// Whether mail to the account's address arrives, as far as the provider that relays it said something of that.

@@ -89,6 +89,14 @@ package enum Limits {
   package static let appleWorkOfAccount = 20
   /// Entries of the queue that one command shows.
   package static let appleWorkPage = 1000
+  /// Identities that are read at a time while they go to another developer team.
+  package static let transferPage = 256
+  /// Seconds after the acceptance of a transfer in which people can be moved to the other team (TN3159).
+  package static let transferSeconds: Int64 = 60 * 86_400
+  /// Conflicts of a transfer that are shown one by one.
+  package static let shownTransferConflicts = 100
+  /// Secrets of Apple's that are given their team in one transaction.
+  package static let adoptedSecrets = 1000
   /// Seconds for which an event for the app's back end is sent again and again.
   package static let webhookSeconds: Int64 = 259_200
   /// Seconds for which one that was given up is kept.

@@ -54,6 +54,18 @@ package struct ClientID: Identifier {
   package init(unchecked text: String) { self.text = text }
 }
 
+/// A developer team at Apple; real ones have ten upper-case letters and digits.
+package struct TeamID: Identifier {
+  package static let maximumBytes = 64
+  package let text: String
+  package init(unchecked text: String) { self.text = text }
+
+  /// Whether it is written as Apple writes them.
+  package var isUsual: Bool {
+    text.utf8.count == 10 && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) }
+  }
+}
+
 /// The name of a key in a key set.
 package struct KeyID: Identifier {
   package static let maximumBytes = 128
