@@ -26,6 +26,7 @@ final class PreparedStatements {
   let apple: AppleStatements
   let notifications: NotificationStatements
   let webhooks: WebhookStatements
+  let transfers: TransferStatements
   /// Whether events are written for the app's back end.
   let announces: Bool
 
@@ -94,6 +95,7 @@ final class PreparedStatements {
     apple = try AppleStatements(on: connection)
     notifications = try NotificationStatements(on: connection)
     webhooks = try WebhookStatements(on: connection)
+    transfers = try TransferStatements(on: connection)
     self.connection = connection
   }
 }

@@ -151,6 +151,12 @@ extension Slots {
     add(identity.client?.text)
     add(identity.isEmailDeliverable)
     add(identity.emailChangedAt)
+    add(identity.transfer?.state.rawValue)
+    add(identity.transfer?.team.text)
+    add(identity.transfer?.subject?.text)
+    add(identity.transfer?.detail)
+    add(identity.transfer?.at)
+    add(identity.formerSubject?.text)
   }
 }
 
@@ -174,7 +180,8 @@ private struct AccountRows {
         photoURL: try row.optionalText(),
         credentialState: try required(CredentialState(rawValue: row.text())),
         client: try row.optionalIdentifier(), isEmailDeliverable: try row.flag(),
-        emailChangedAt: try row.optionalTime()))
+        emailChangedAt: try row.optionalTime(), transfer: try row.transfer(),
+        formerSubject: try row.optionalIdentifier()))
   }
 }
 
@@ -186,6 +193,18 @@ extension Row {
       emailOrigin: try required(EmailOrigin(rawValue: text())),
       name: try name(), chosenName: try optionalText(), photoURL: try optionalText(),
       customClaims: try optionalText(), validSince: try optionalTime(), identities: [])
+  }
+
+  fileprivate mutating func transfer() throws(StorageError) -> IdentityTransfer? {
+    let state = try optionalText()
+    let team: TeamID? = try optionalIdentifier()
+    let subject: Subject? = try optionalIdentifier()
+    let detail = try optionalText()
+    let moment = try optionalTime()
+    guard let state else { return nil }
+    return IdentityTransfer(
+      state: try required(IdentityTransfer.State(rawValue: state)), team: try required(team),
+      subject: subject, detail: detail, at: try required(moment))
   }
 
   private mutating func profile() throws(StorageError) -> Profile {

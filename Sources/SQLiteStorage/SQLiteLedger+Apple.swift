@@ -19,6 +19,7 @@ extension SQLiteLedger {
       slots.add(Int64(work.attempts))
       slots.add(work.fault)
       slots.add(work.isSent)
+      slots.add(work.team?.text)
     }
   }
 
@@ -97,6 +98,7 @@ extension SQLiteLedger {
       slots.add(grant.obtainedAt)
       slots.add(grant.checkedAt)
       slots.add(grant.dueAt)
+      slots.add(grant.team?.text)
     }
   }
 
@@ -204,7 +206,8 @@ extension Row {
       secret: AppleSecret(id: id, kind: secret, sealed: try bytes(), masterKey: try masterKey()), kind: kind,
       account: try identifier(), subject: try optionalIdentifier(), client: try identifier(),
       redirectURI: try optionalText(), createdAt: try time(), dueAt: try time(),
-      attempts: try required(Int(exactly: number())), fault: try optionalText(), isSent: try flag())
+      attempts: try required(Int(exactly: number())), fault: try optionalText(), isSent: try flag(),
+      team: try optionalIdentifier())
   }
 
   fileprivate mutating func appleGrant() throws(StorageError) -> AppleGrant {
@@ -216,6 +219,6 @@ extension Row {
       secret: AppleSecret(id: id, kind: .refreshToken, sealed: try bytes(), masterKey: try masterKey()),
       account: account, subject: subject, client: client, obtainedAt: try time(),
       checkedAt: try optionalTime(),
-      dueAt: try time())
+      dueAt: try time(), team: try optionalIdentifier())
   }
 }

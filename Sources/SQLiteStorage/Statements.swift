@@ -44,7 +44,8 @@ enum AccountSQL {
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
       a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
-      i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at
+      i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at, i.transfer_state,
+      i.transfer_team, i.transfer_subject, i.transfer_detail, i.transferred_at, i.former_subject
     FROM accounts AS a LEFT JOIN identities AS i ON i.account = a.number
     WHERE a.id = ?1 ORDER BY i.provider
     """
@@ -54,7 +55,8 @@ enum AccountSQL {
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
       a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
-      i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at
+      i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at, i.transfer_state,
+      i.transfer_team, i.transfer_subject, i.transfer_detail, i.transferred_at, i.former_subject
     FROM identities AS held JOIN accounts AS a ON a.number = held.account
       JOIN identities AS i ON i.account = a.number
     WHERE held.provider = ?1 AND held.subject = ?2 ORDER BY i.provider
@@ -65,7 +67,8 @@ enum AccountSQL {
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
       a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
-      i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at
+      i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at, i.transfer_state,
+      i.transfer_team, i.transfer_subject, i.transfer_detail, i.transferred_at, i.former_subject
     FROM (SELECT * FROM accounts WHERE number > ?1 ORDER BY number LIMIT ?2) AS a
       LEFT JOIN identities AS i ON i.account = a.number
     ORDER BY a.number, i.provider
@@ -76,7 +79,8 @@ enum AccountSQL {
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
       a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
-      i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at
+      i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at, i.transfer_state,
+      i.transfer_team, i.transfer_subject, i.transfer_detail, i.transferred_at, i.former_subject
     FROM (SELECT * FROM accounts WHERE email = ?1 ORDER BY is_email_verified DESC, number LIMIT ?2) AS a
       LEFT JOIN identities AS i ON i.account = a.number
     ORDER BY a.is_email_verified DESC, a.number, i.provider
@@ -89,7 +93,8 @@ enum AccountSQL {
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
       a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
-      i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at
+      i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at, i.transfer_state,
+      i.transfer_team, i.transfer_subject, i.transfer_detail, i.transferred_at, i.former_subject
     FROM (SELECT number AS place, CASE ?1 WHEN 0 THEN id WHEN 1 THEN email
         WHEN 2 THEN coalesce(chosen_name, given_name) WHEN 3 THEN created_at ELSE last_sign_in_at END AS field
         FROM accounts ORDER BY field, place LIMIT ?2 OFFSET ?3) AS wanted
@@ -102,7 +107,8 @@ enum AccountSQL {
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
       a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
-      i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at
+      i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at, i.transfer_state,
+      i.transfer_team, i.transfer_subject, i.transfer_detail, i.transferred_at, i.former_subject
     FROM (SELECT number AS place, CASE ?1 WHEN 0 THEN id WHEN 1 THEN email
         WHEN 2 THEN coalesce(chosen_name, given_name) WHEN 3 THEN created_at ELSE last_sign_in_at END AS field
         FROM accounts ORDER BY field DESC, place LIMIT ?2 OFFSET ?3) AS wanted
@@ -136,13 +142,15 @@ enum AccountSQL {
 
   static let insertIdentity: StaticString = """
     INSERT INTO identities (account, provider, subject, email, display_name, photo_url, credential_state, client_id,
-      is_email_deliverable, email_changed_at)
-    SELECT number, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 FROM accounts WHERE id = ?1
+      is_email_deliverable, email_changed_at, transfer_state, transfer_team, transfer_subject, transfer_detail,
+      transferred_at, former_subject)
+    SELECT number, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16 FROM accounts WHERE id = ?1
     """
 
   static let updateIdentity: StaticString = """
     UPDATE identities SET email = ?3, display_name = ?4, photo_url = ?5, credential_state = ?6, client_id = ?7,
-      is_email_deliverable = ?8, email_changed_at = ?9
+      is_email_deliverable = ?8, email_changed_at = ?9, transfer_state = ?10, transfer_team = ?11,
+      transfer_subject = ?12, transfer_detail = ?13, transferred_at = ?14, former_subject = ?15
     WHERE provider = ?1 AND subject = ?2
     """
 
@@ -307,8 +315,8 @@ enum HistorySQL {
 enum AppleSQL {
   static let insertWork: StaticString = """
     INSERT INTO apple_work (id, kind, secret, sealed, master_key, account, subject, client_id, redirect_uri,
-      created_at, due_at, attempts, fault, is_sent)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+      created_at, due_at, attempts, fault, is_sent, team)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
     """
 
   static let updateWork: StaticString = """
@@ -319,25 +327,25 @@ enum AppleSQL {
 
   static let work: StaticString = """
     SELECT id, kind, secret, sealed, master_key, account, subject, client_id, redirect_uri, created_at, due_at,
-      attempts, fault, is_sent
+      attempts, fault, is_sent, team
     FROM apple_work WHERE id = ?1
     """
 
   static let workDueBy: StaticString = """
     SELECT id, kind, secret, sealed, master_key, account, subject, client_id, redirect_uri, created_at, due_at,
-      attempts, fault, is_sent
+      attempts, fault, is_sent, team
     FROM apple_work WHERE due_at <= ?1 ORDER BY due_at, id LIMIT ?2
     """
 
   static let workOfAccount: StaticString = """
     SELECT id, kind, secret, sealed, master_key, account, subject, client_id, redirect_uri, created_at, due_at,
-      attempts, fault, is_sent
+      attempts, fault, is_sent, team
     FROM apple_work WHERE account = ?1 ORDER BY id
     """
 
   static let workAfter: StaticString = """
     SELECT id, kind, secret, sealed, master_key, account, subject, client_id, redirect_uri, created_at, due_at,
-      attempts, fault, is_sent
+      attempts, fault, is_sent, team
     FROM apple_work WHERE id > ?1 ORDER BY id LIMIT ?2
     """
 
@@ -354,8 +362,8 @@ enum AppleSQL {
     """
 
   static let insertGrant: StaticString = """
-    INSERT INTO apple_grants (id, subject, client_id, account, sealed, master_key, obtained_at, checked_at, due_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+    INSERT INTO apple_grants (id, subject, client_id, account, sealed, master_key, obtained_at, checked_at, due_at, team)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
     """
 
   static let updateGrant: StaticString = "UPDATE apple_grants SET checked_at = ?2, due_at = ?3 WHERE id = ?1"
@@ -363,18 +371,18 @@ enum AppleSQL {
   static let deleteGrant: StaticString = "DELETE FROM apple_grants WHERE id = ?1"
 
   static let grant: StaticString = """
-    SELECT id, subject, client_id, account, sealed, master_key, obtained_at, checked_at, due_at FROM apple_grants
-    WHERE id = ?1
+    SELECT id, subject, client_id, account, sealed, master_key, obtained_at, checked_at, due_at, team
+    FROM apple_grants WHERE id = ?1
     """
 
   static let grantsOfSubject: StaticString = """
-    SELECT id, subject, client_id, account, sealed, master_key, obtained_at, checked_at, due_at FROM apple_grants
-    WHERE subject = ?1 ORDER BY client_id
+    SELECT id, subject, client_id, account, sealed, master_key, obtained_at, checked_at, due_at, team
+    FROM apple_grants WHERE subject = ?1 ORDER BY client_id
     """
 
   static let grantsDueBy: StaticString = """
-    SELECT id, subject, client_id, account, sealed, master_key, obtained_at, checked_at, due_at FROM apple_grants
-    WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2
+    SELECT id, subject, client_id, account, sealed, master_key, obtained_at, checked_at, due_at, team
+    FROM apple_grants WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2
     """
 
   static let firstDates: StaticString = """

@@ -146,6 +146,7 @@ private func changeIdentities(
       var linked = added
       (linked.credentialState, linked.client) = (known.credentialState, known.client)
       (linked.isEmailDeliverable, linked.emailChangedAt) = (known.isEmailDeliverable, known.emailChangedAt)
+      (linked.transfer, linked.formerSubject) = (known.transfer, known.formerSubject)
       account.identities[place] = linked
       try ledger.update(linked)
     } else {

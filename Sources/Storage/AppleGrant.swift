@@ -12,10 +12,12 @@ package struct AppleGrant: Sendable, Equatable {
   /// When Apple last said that it is good.
   package var checkedAt: UnixTime?
   package var dueAt: UnixTime
+  /// The team whose key got it, and by whose key alone it is looked after; nil for one that was kept before teams were.
+  package let team: TeamID?
 
   package init(
     secret: AppleSecret, account: AccountID, subject: Subject, client: ClientID, obtainedAt: UnixTime,
-    checkedAt: UnixTime?, dueAt: UnixTime
+    checkedAt: UnixTime?, dueAt: UnixTime, team: TeamID? = nil
   ) {
     self.secret = secret
     self.account = account
@@ -24,6 +26,7 @@ package struct AppleGrant: Sendable, Equatable {
     self.obtainedAt = obtainedAt
     self.checkedAt = checkedAt
     self.dueAt = dueAt
+    self.team = team
   }
 
   package var id: AppleSecretID { secret.id }

@@ -11,6 +11,8 @@ package struct AppleRevocationIntent: Sendable {
   package let redirectURI: String?
   package let origin: Origin
   package let now: UnixTime
+  /// The team whose client that is.
+  package var team: TeamID?
 
   package init(
     bearer: SessionBearer, secret: AppleSecret, fallbackClient: ClientID, redirectURI: String?,
@@ -51,7 +53,7 @@ package func decideAppleRevocation(
     AppleWork(
       secret: intent.secret, kind: intent.secret.kind == .code ? .exchangeThenRevoke : .revoke,
       account: account.id, subject: apple.subject, client: apple.client ?? intent.fallbackClient,
-      redirectURI: intent.redirectURI, createdAt: intent.now, dueAt: intent.now))
+      redirectURI: intent.redirectURI, createdAt: intent.now, dueAt: intent.now, team: intent.team))
   try ledger.audit(
     .appleRevocationAsked, by: intent.origin, at: intent.now, account: account.id,
     session: intent.bearer.session, detail: intent.secret.kind.rawValue)

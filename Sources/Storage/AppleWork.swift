@@ -49,11 +49,13 @@ package struct AppleWork: Sendable, Equatable {
   package var fault: String?
   /// Whether Apple may have had it, and the answer did not arrive.
   package var isSent: Bool
+  /// The team whose client that is; nil for work that was kept before teams were.
+  package let team: TeamID?
 
   package init(
     secret: AppleSecret, kind: Kind, account: AccountID, subject: Subject?, client: ClientID,
     redirectURI: String?, createdAt: UnixTime, dueAt: UnixTime, attempts: Int = 0, fault: String? = nil,
-    isSent: Bool = false
+    isSent: Bool = false, team: TeamID? = nil
   ) {
     self.secret = secret
     self.kind = kind
@@ -66,6 +68,7 @@ package struct AppleWork: Sendable, Equatable {
     self.attempts = attempts
     self.fault = fault
     self.isSent = isSent
+    self.team = team
   }
 
   package var id: AppleSecretID { secret.id }
@@ -186,12 +189,14 @@ private func keep(
     let holder = try ledger.account(holding: identity)
     let hasConsent = ![.revoked, .notFound].contains(holder?.credentialState)
     isHere = holder?.id == work.account && hasConsent
+    // It came too late for a team that the person has left: revoking it would take back what he gave the app.
+    if !isHere, try ledger.subject(formerly: subject) != nil { return }
   }
   guard work.kind == .exchange, isHere, let subject = work.subject else {
     return try ledger.insert(
       AppleWork(
         secret: secret, kind: .revoke, account: work.account, subject: isHere ? work.subject : nil,
-        client: client, redirectURI: nil, createdAt: work.createdAt, dueAt: now))
+        client: client, redirectURI: nil, createdAt: work.createdAt, dueAt: now, team: work.team))
   }
   for older in try ledger.appleGrants(of: subject) where older.client == client {
     try ledger.deleteAppleGrant(older.id)
@@ -199,7 +204,7 @@ private func keep(
   try ledger.insert(
     AppleGrant(
       secret: secret, account: work.account, subject: subject, client: client, obtainedAt: now,
-      checkedAt: nil, dueAt: nextCheck))
+      checkedAt: nil, dueAt: nextCheck, team: work.team))
 }
 
 /// What Apple was told to revoke is over here as well.
@@ -247,7 +252,7 @@ extension Ledger {
       try insert(
         AppleWork(
           secret: grant.secret, kind: .revoke, account: account, subject: nil, client: grant.client,
-          redirectURI: nil, createdAt: now, dueAt: now))
+          redirectURI: nil, createdAt: now, dueAt: now, team: grant.team))
     }
     for var work in try appleWork(of: account) where work.subject == subject {
       switch work.kind {

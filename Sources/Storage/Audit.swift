@@ -34,6 +34,8 @@ package struct AuditAction: RawRepresentable, Hashable, Sendable, CaseIterable {
   package static let credentialRevoked = AuditAction(rawValue: "credential_revoked")
   package static let appleNotification = AuditAction(rawValue: "apple_notification")
   package static let accountAnonymised = AuditAction(rawValue: "account_anonymised")
+  package static let identityRekeyed = AuditAction(rawValue: "identity_rekeyed")
+  package static let appleTransferExported = AuditAction(rawValue: "apple_transfer_exported")
   package static let auditRestarted = AuditAction(rawValue: "audit_restarted")
 
   /// The words that this version writes.
@@ -43,7 +45,8 @@ package struct AuditAction: RawRepresentable, Hashable, Sendable, CaseIterable {
     identityLinked, signedOut, sessionsEnded, sessionLimit, refreshTokenReused, lateRepeat, counterAhead,
     keyMade, keyRotated, keyRevoked, keysRewrapped, appleCodeExchanged, appleRevocationAsked,
     appleTokenRevoked, appleWorkGivenUp,
-    credentialRevoked, appleNotification, accountAnonymised, auditRestarted,
+    credentialRevoked, appleNotification, accountAnonymised, identityRekeyed, appleTransferExported,
+    auditRestarted,
   ]
 }
 

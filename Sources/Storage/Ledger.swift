@@ -86,6 +86,21 @@ package protocol Ledger {
   /// When the first work, and the first look at a grant, is due.
   mutating func firstAppleDates() throws(StorageError) -> (work: UnixTime?, grant: UnixTime?)
 
+  /// Identities that are still to be moved, in the order of their subjects, behind one of them.
+  mutating func transferItems(
+    _ query: TransferQuery, after subject: Subject?, limit: Int
+  ) throws(StorageError) -> [TransferItem]
+  /// The subject at Apple whose identity has this transfer subject.
+  mutating func subject(transferredAs transferSubject: Subject) throws(StorageError) -> Subject?
+  /// The subject at Apple of the identity that had this one at another team.
+  mutating func subject(formerly subject: Subject) throws(StorageError) -> Subject?
+  mutating func transferCounts() throws(StorageError) -> [TransferCount]
+  mutating func transferConflicts(to team: TeamID, limit: Int) throws(StorageError) -> [TransferConflict]
+  mutating func identityCount(at provider: String) throws(StorageError) -> Int
+  /// Writes a team to at most so many tokens, and as many calls, that name none.
+  /// - Returns: How many there were of both.
+  mutating func adoptAppleSecrets(for team: TeamID, limit: Int) throws(StorageError) -> Int
+
   /// Writes that a notification has come; false when it had before.
   mutating func insert(_ notification: AppleNotificationRecord) throws(StorageError) -> Bool
   /// How many there are with events that nobody here understands.

@@ -89,12 +89,13 @@ extension MemoryLedger {
       appleQueue[secret.id] = AppleWork(
         secret: secret, kind: work.kind, account: work.account, subject: work.subject, client: work.client,
         redirectURI: work.redirectURI, createdAt: work.createdAt, dueAt: work.dueAt, attempts: work.attempts,
-        fault: work.fault, isSent: work.isSent)
+        fault: work.fault, isSent: work.isSent, team: work.team)
     }
     if let grant = appleTokens[secret.id] {
       appleTokens[secret.id] = AppleGrant(
         secret: secret, account: grant.account, subject: grant.subject, client: grant.client,
-        obtainedAt: grant.obtainedAt, checkedAt: grant.checkedAt, dueAt: grant.dueAt)
+        obtainedAt: grant.obtainedAt, checkedAt: grant.checkedAt, dueAt: grant.dueAt,
+        team: grant.team)
     }
   }
 

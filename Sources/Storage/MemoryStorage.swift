@@ -39,7 +39,7 @@ package final class MemoryStorage: LedgerStorage {
 package struct MemoryLedger: Ledger {
   package let announces: Bool
   private var spent: [CredentialKey: SpentCredential] = [:]
-  private var accounts: [AccountID: Account] = [:]
+  var accounts: [AccountID: Account] = [:]
   private var order: [AccountID] = []
   private var holders: [ProviderIdentity: AccountID] = [:]
   private var allSessions: [SessionID: Session] = [:]

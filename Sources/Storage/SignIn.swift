@@ -54,6 +54,8 @@ package struct AppleCode: Sendable, Equatable {
   package let client: ClientID
   /// Belongs to a code of the web.
   package let redirectURI: String?
+  /// The team whose client it is; nil where there is no key of one.
+  package var team: TeamID?
 
   package init(secret: AppleSecret, client: ClientID, redirectURI: String?) {
     self.secret = secret
@@ -64,8 +66,8 @@ package struct AppleCode: Sendable, Equatable {
 
 /// A verified identity that wants a session.
 package struct SignInIntent: Sendable {
-  package let identity: ProviderIdentity
-  package let profile: Profile
+  package var identity: ProviderIdentity
+  package var profile: Profile
   package let name: PersonName?
   package let device: Device?
   package let credential: CredentialKey
@@ -93,6 +95,10 @@ package struct SignInIntent: Sendable {
   package var client: ClientID?
   /// What came beside the credential, to be exchanged at Apple.
   package var code: AppleCode?
+  /// Who the person was on the way to the team whose client this is, if the token says so.
+  package var transferSubject: Subject?
+  /// Whether tokens of the team that the app came from are still about.
+  package var admitsFormerSubjects = false
 
   package init(
     identity: ProviderIdentity, profile: Profile, name: PersonName?, device: Device?,
@@ -168,6 +174,16 @@ package func decideSignIn(
   if let objection = intent.objection { return .objected(objection) }
 
   let holder = try ledger.account(holding: intent.identity)
+  if holder == nil, let arrival = try decideArrival(intent, in: &ledger) {
+    return try admit(arrival.intent, holder: arrival.account, in: &ledger)
+  }
+  return try admit(intent, holder: holder, in: &ledger)
+}
+
+/// - Parameter holder: Whose identity it is, if it is anybody's.
+private func admit(
+  _ intent: SignInIntent, holder: Account?, in ledger: inout some Ledger
+) throws(StorageError) -> SignInOutcome {
   if let link = intent.link { return try decideLink(intent, link, holder: holder, in: &ledger) }
   if let holder { return try welcome(holder, intent, in: &ledger) }
   guard intent.createsAccount else { return .unknownIdentity }
@@ -286,7 +302,8 @@ private func openSession(
     try ledger.insert(
       AppleWork(
         secret: code.secret, kind: .exchange, account: account.id, subject: intent.identity.subject,
-        client: code.client, redirectURI: code.redirectURI, createdAt: intent.now, dueAt: intent.now))
+        client: code.client, redirectURI: code.redirectURI, createdAt: intent.now, dueAt: intent.now,
+        team: code.team))
   }
   return SessionGrant(account: account, session: session)
 }

@@ -127,6 +127,23 @@ package protocol Storage: Sendable {
     -> [WebhookEvent]
   /// Has events tried anew; returns how many there were.
   func retryWebhooks(_ ids: [WebhookID], at now: UnixTime) async throws(StorageError) -> Int
+  /// Identities at Apple that are still to be moved to another team, in the order of their subjects, behind one of them.
+  func transferPage(
+    _ query: TransferQuery, after subject: Subject?, limit: Int
+  ) async throws(StorageError) -> [TransferItem]
+  /// Writes what Apple said of a person that goes out; see ``decideTransferExport(_:in:)``.
+  func write(_ export: TransferExport) async throws(StorageError) -> TransferOutcome
+  /// Writes what Apple said of a person that comes in; see ``decideTransferImport(_:by:in:)``.
+  func write(_ arrival: TransferImport, by origin: Origin) async throws(StorageError) -> TransferOutcome
+  func transferStatus(to team: TeamID) async throws(StorageError) -> TransferStatus
+  /// Notes when a team accepted the app.
+  ///
+  /// - Parameter replacesOther: Whether a moment that was noted before gives way.
+  func noteTransferAcceptance(
+    by team: TeamID, at moment: UnixTime, replacesOther: Bool
+  ) async throws(StorageError)
+  /// Has tokens and calls that were kept before they named a team belong to one; returns how many those were.
+  func adoptAppleSecrets(for team: TeamID, limit: Int) async throws(StorageError) -> Int
   func appleSecretCounts() async throws(StorageError) -> [MasterKeyID: Int]
   /// Secrets of Apple's that another master key seals.
   func appleSecrets(notSealedBy key: MasterKeyID, limit: Int) async throws(StorageError) -> [AppleSecret]

@@ -1,0 +1,65 @@
+// The move of identities to another developer team: columns of `identities`, and of `apple_grants` and `apple_work`.
+
+/// SQL texts as those of `Statements.swift`.
+enum TransferSQL {
+  // Both walk the primary key from where the last page ended, so that all pages together walk it once.
+  static let toExport: StaticString = """
+    SELECT subject, client_id, iif(transfer_team = ?3, transfer_subject, NULL) FROM identities
+    WHERE provider = ?1 AND subject > ?2
+      AND (transfer_team IS NOT ?3 OR ?4 AND transfer_state = 'export_refused')
+    ORDER BY subject LIMIT ?5
+    """
+
+  static let toImport: StaticString = """
+    SELECT subject, client_id, transfer_subject FROM identities
+    WHERE provider = ?1 AND subject > ?2 AND transfer_team = ?3
+      AND (transfer_state IN ('exported', 'conflict') OR ?4 AND transfer_state = 'import_refused')
+    ORDER BY subject LIMIT ?5
+    """
+
+  static let subjectTransferredAs: StaticString = """
+    SELECT subject FROM identities WHERE provider = ?1 AND transfer_subject = ?2
+    """
+
+  static let subjectFormerly: StaticString = """
+    SELECT subject FROM identities WHERE provider = ?1 AND former_subject = ?2 ORDER BY subject LIMIT 1
+    """
+
+  static let counts: StaticString = """
+    SELECT transfer_team, transfer_state, count(*) FROM identities WHERE provider = ?1 AND transfer_state IS NOT NULL
+    GROUP BY transfer_team, transfer_state
+    """
+
+  static let conflicts: StaticString = """
+    SELECT a.id, i.transfer_detail FROM identities AS i JOIN accounts AS a ON a.number = i.account
+    WHERE i.provider = ?1 AND i.transfer_team = ?2 AND i.transfer_state = 'conflict' ORDER BY i.subject LIMIT ?3
+    """
+
+  static let identityCount: StaticString = "SELECT count(*) FROM identities WHERE provider = ?1"
+
+  static let adoptWork: StaticString = """
+    UPDATE apple_work SET team = ?1 WHERE id IN (SELECT id FROM apple_work WHERE team IS NULL LIMIT ?2)
+    """
+
+  static let adoptGrants: StaticString = """
+    UPDATE apple_grants SET team = ?1 WHERE id IN (SELECT id FROM apple_grants WHERE team IS NULL LIMIT ?2)
+    """
+}
+
+/// Those about the move to another team.
+final class TransferStatements {
+  let toExport, toImport, subjectTransferredAs, subjectFormerly, counts, conflicts, identityCount: Statement
+  let adoptWork, adoptGrants: Statement
+
+  init(on connection: borrowing Connection) throws(SQLiteError) {
+    toExport = try connection.prepare(TransferSQL.toExport)
+    toImport = try connection.prepare(TransferSQL.toImport)
+    subjectTransferredAs = try connection.prepare(TransferSQL.subjectTransferredAs)
+    subjectFormerly = try connection.prepare(TransferSQL.subjectFormerly)
+    counts = try connection.prepare(TransferSQL.counts)
+    conflicts = try connection.prepare(TransferSQL.conflicts)
+    identityCount = try connection.prepare(TransferSQL.identityCount)
+    adoptWork = try connection.prepare(TransferSQL.adoptWork)
+    adoptGrants = try connection.prepare(TransferSQL.adoptGrants)
+  }
+}
