@@ -86,6 +86,7 @@ let package = Package(
         .embedInCode("Migrations/V0003_signing_keys.sql"),
         .embedInCode("Migrations/V0004_revocations_audit.sql"), .embedInCode("Migrations/V0005_apple.sql"),
         .embedInCode("Migrations/V0006_notifications.sql"),
+        .embedInCode("Migrations/V0007_transfers.sql"),
       ]),
 
     // Layer 5: the HTTP face, and what an operator may set.
@@ -110,6 +111,7 @@ let package = Package(
       resources: [
         .embedInCode("Keys/MockKeyA.pem"), .embedInCode("Keys/MockKeyB.pem"),
         .embedInCode("Keys/MockKeyC.pem"), .embedInCode("Keys/MockTeamKey.pem"),
+        .embedInCode("Keys/MockOtherTeamKey.pem"),
       ]),
     module(
       "Bench",

@@ -15,8 +15,12 @@ extension AccountKey {
 extension Account {
   /// The account. Times are seconds since 1970; what is not known is left out.
   ///
-  /// - Parameter further: Adds members at the end.
-  package func json(_ further: (inout JSONWriter) -> Void = { _ in }) -> [UInt8] {
+  /// - Parameters:
+  ///   - team: Whose the apps are; nil where there is no key of a team.
+  ///   - further: Adds members at the end.
+  package func json(
+    at team: TeamID?, _ further: (inout JSONWriter) -> Void = { _ in }
+  ) -> [UInt8] {
     var out = JSONWriter(reserving: 1024)
     out.member("localId", id.text)
     out.member("createdAt", createdAt.seconds)
@@ -36,7 +40,7 @@ extension Account {
     out.member("photoUrl", photoURL)
     if let status = profile.realUserStatus { out.member("realUserStatus", status.rawValue) }
     if let customClaims { out.member("customClaims", json: Array(customClaims.utf8)) }
-    out.member("credentialState", credentialState.rawValue)
+    out.member("credentialState", credentialState(at: team).rawValue)
     out.member("identities", jsonArray: identities.map(\.json))
     further(&out)
     return out.finish()

@@ -7,7 +7,9 @@ internal import Synchronization
 package final class RequestPolicy: Sendable {
   let appleRules: IdentityTokenRules
   /// Whether there is a key with which codes can be exchanged and tokens revoked at Apple.
-  let hasAppleKey: Bool
+  var hasAppleKey: Bool { appleTeam != nil }
+  /// Whose key that is, and whose clients the apps are.
+  let appleTeam: TeamID?
   /// Whether sessions end when Apple says that the consent is gone.
   let revocationEndsSessions: Bool
   /// What becomes of an account when Apple says that the one there is gone.
@@ -27,7 +29,7 @@ package final class RequestPolicy: Sendable {
 
   /// - Parameter adminTokens: By the name of their holder.
   package init(
-    appleRules: IdentityTokenRules, hasAppleKey: Bool, revocationEndsSessions: Bool,
+    appleRules: IdentityTokenRules, appleTeam: TeamID?, revocationEndsSessions: Bool,
     deletionPolicy: AppleDeletionPolicy, apiKeys: [Secret<String>],
     serviceKeys: [Secret<String>],
     adminTokens: [String: Secret<String>],
@@ -35,7 +37,7 @@ package final class RequestPolicy: Sendable {
     trustedProxies: [Network], returnURLs: [String]
   ) {
     self.appleRules = appleRules
-    self.hasAppleKey = hasAppleKey
+    self.appleTeam = appleTeam
     self.revocationEndsSessions = revocationEndsSessions
     self.deletionPolicy = deletionPolicy
     self.apiKeys = APIKeys(apiKeys)

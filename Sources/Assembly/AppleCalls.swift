@@ -39,7 +39,7 @@ struct AppleCalls: Sendable {
 
   func outcome(of work: AppleWork) async -> AppleWorkResult {
     let terms = access.terms
-    guard let key = terms.key else { return setback(.unsent, "apple_key_missing", work) }
+    guard let key = terms.key(of: work.team) else { return setback(.unsent, "apple_key_missing", work) }
     guard let secret = ring.open(work.secret) else {
       complain("master_key_missing", of: work.client, isError: true)
       return setback(.unsent, "master_key_missing", work)
@@ -84,7 +84,7 @@ struct AppleCalls: Sendable {
 
   /// Whether a refresh token is good; nil when Apple does not say.
   func verdict(on grant: AppleGrant) async -> Result<AppleGrantVerdict, AppleFault>? {
-    guard let key = access.terms.key, let token = ring.open(grant.secret) else { return nil }
+    guard let key = access.terms.key(of: grant.team), let token = ring.open(grant.secret) else { return nil }
     do throws(AppleFault) {
       try await counted(grant.client) { () throws(AppleFault) in
         try await endpoints.refresh(token, for: grant.client, by: key)

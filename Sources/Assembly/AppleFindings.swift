@@ -5,17 +5,31 @@ internal import Storage
 
 // What `doctor` says of the side of Apple.
 
-/// Of the key with which codes are exchanged and tokens revoked. That it is a P-256 key and signs was proved when it was
+/// Of the keys with which codes are exchanged and tokens revoked. That each is a P-256 key and signs was proved when it was
 /// read.
-func examineAppleKey(_ settings: Settings) -> Finding {
-  func finding(_ verdict: Finding.Verdict, _ detail: String) -> Finding {
-    Finding(subject: "Apple key", verdict: verdict, detail: detail)
-  }
+func examineAppleKeys(_ settings: Settings) -> [Finding] {
   guard let key = settings.appleKey else {
-    return finding(
-      .warning,
-      "none is set (apple_key_missing): codes are not exchanged, and nothing is revoked at Apple when an account goes"
+    let missing = Finding(
+      subject: "Apple key", verdict: .warning,
+      detail:
+        "none is set (apple_key_missing): codes are not exchanged, and nothing is revoked at Apple when an account goes"
     )
+    return [missing] + (settings.oldAppleKey.map { [examine($0, settings, isOld: true)] } ?? [])
+  }
+  guard let old = settings.oldAppleKey else { return [examine(key, settings, isOld: false)] }
+  let findings = [examine(key, settings, isOld: false), examine(old, settings, isOld: true)]
+  guard key.teamID == old.teamID else { return findings }
+  return findings + [
+    Finding(
+      subject: "Apple key of the old team", verdict: .warning,
+      detail: "it is of the same team as the other one: no app goes anywhere")
+  ]
+}
+
+private func examine(_ key: TeamKey, _ settings: Settings, isOld: Bool) -> Finding {
+  func finding(_ verdict: Finding.Verdict, _ detail: String) -> Finding {
+    Finding(
+      subject: isOld ? "Apple key of the old team" : "Apple key", verdict: verdict, detail: detail)
   }
   guard key.hasUsualIDs else {
     return finding(

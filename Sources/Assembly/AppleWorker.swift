@@ -31,6 +31,7 @@ struct AppleWorker: Sendable {
 
   /// Works until it is cancelled.
   func run() async {
+    await adopt()
     let (work, looks) = (Places(Self.callLimit), Places(Self.lookLimit))
     let timer = Task { [bell] in
       repeat { bell.ring() } while (try? await Task.sleep(for: .seconds(1))) != nil
@@ -59,6 +60,16 @@ struct AppleWorker: Sendable {
     timer.cancel()
   }
 
+  /// Writes their team to what an earlier version kept without one.
+  private func adopt() async {
+    guard let team = access.terms.firstTeam else { return }
+    do throws(StorageError) {
+      while try await storage.adoptAppleSecrets(for: team, limit: Limits.adoptedSecrets) > 0 {}
+    } catch {
+      log.warning("apple_queue_unreadable", [.text("cause", "\(error)")])
+    }
+  }
+
   /// Counts what waits, for who measures.
   ///
   /// - Returns: Seconds after which it is counted again: the more there is, the longer it takes.
@@ -71,7 +82,7 @@ struct AppleWorker: Sendable {
   private func begin(
     _ agenda: AppleAgenda, places: Places, at now: UnixTime
   ) async throws(StorageError) -> [AppleWork] {
-    guard access.terms.key != nil, let due = agenda.workDueAt, due <= now, places.free > 0 else { return [] }
+    guard access.terms.hasKey, let due = agenda.workDueAt, due <= now, places.free > 0 else { return [] }
     let begun = try await storage.beginAppleWork(
       limit: places.free, until: now + Self.claimSeconds, at: now)
     places.take(begun.count)
@@ -81,7 +92,7 @@ struct AppleWorker: Sendable {
   private func claim(
     _ agenda: AppleAgenda, places: Places, at now: UnixTime
   ) async throws(StorageError) -> [AppleGrant] {
-    guard access.terms.key != nil, let due = agenda.grantDueAt, due <= now, places.free > 0,
+    guard access.terms.hasKey, let due = agenda.grantDueAt, due <= now, places.free > 0,
       agenda.pausedUntil.map({ $0 <= now }) ?? true
     else { return [] }
     let claimed = try await storage.claimAppleGrants(limit: places.free, at: now)

@@ -29,7 +29,7 @@ package func examine(_ settings: Settings) async -> [Finding] {
     findings.append(Finding(subject: "settings", verdict: .ok, detail: "nothing doubtful"))
   }
   findings += await examineDatabase(settings)
-  findings.append(examineAppleKey(settings))
+  findings += examineAppleKeys(settings)
   findings += await examineApple(settings)
   return findings
 }

@@ -49,7 +49,7 @@ package final class Node: Sendable {
       recentLoginWindow: settings.recentLoginWindow, linking: settings.accountLinking,
       openingRules: SessionOpeningRules(
         maximum: settings.sessionMaximum, limits: settings.sessionLimits), watch: watch, storage: storage,
-      ring: ring, keys: settled.keys, clock: clock, entropy: entropy)
+      ring: ring, keys: settled.keys, teams: settings.developerTeams, clock: clock, entropy: entropy)
     watch.tookKeys(asOf: watch.now)
     metrics.watch(
       storage: storage, directory: directory, issuer: issuer, listener: listener, clock: clock, log: log)
@@ -66,7 +66,7 @@ package final class Node: Sendable {
           appleKeys: directory.isReady, isShuttingDown: isStopping.isSet)
       })
     let reloading = Reloading(
-      settings, storage: storage, appleBell: issuer.appleBell, log: log, entropy: entropy, clock: clock)
+      settings, storage: storage, issuer: issuer, log: log, entropy: entropy, clock: clock)
     let counts = APIMetrics(metrics.registry)
     let tables = endpoints.tables(counts)
     func router(_ routes: [Route]) -> Router {

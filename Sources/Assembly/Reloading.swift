@@ -1,4 +1,5 @@
 internal import API
+internal import AppleIdentity
 internal import Domain
 internal import Sessions
 internal import Settings
@@ -17,12 +18,13 @@ final class Reloading: Sendable {
   private let log: Log
   private let entropy: Entropy
   private let storage: any Storage
-  private let appleBell: Bell
+  private let issuer: SessionIssuer
   private let clock: WallClock
 
-  /// - Parameter appleBell: Rings when calls to Apple that failed are to be tried again.
+  /// - Parameter issuer: Its bell for Apple rings when calls that failed are to be tried again.
   init(
-    _ settings: Settings, storage: any Storage, appleBell: Bell, log: Log, entropy: Entropy, clock: WallClock
+    _ settings: Settings, storage: any Storage, issuer: SessionIssuer, log: Log, entropy: Entropy,
+    clock: WallClock
   ) {
     let limits = makeLimits(settings.rates, entropy)
     rates = Mutex((settings.rates, limits))
@@ -31,7 +33,7 @@ final class Reloading: Sendable {
     self.log = log
     self.entropy = entropy
     self.storage = storage
-    self.appleBell = appleBell
+    self.issuer = issuer
     self.clock = clock
     apple = AppleAccess(settings)
   }
@@ -45,6 +47,7 @@ final class Reloading: Sendable {
     // The policy last: whoever sees that it is in force sees the rest as well.
     log.threshold = settings.logLevel
     apple.take(settings)
+    issuer.take(settings.developerTeams)
     policies.replace(with: makePolicy(settings, limits, isDevMode: isDevMode))
     Task {
       // What waits may have waited for these very settings.
@@ -53,8 +56,15 @@ final class Reloading: Sendable {
       } catch {
         log.warning("apple_queue_unreadable", [.text("cause", "\(error)")])
       }
-      appleBell.ring()
+      issuer.appleBell.ring()
     }
+  }
+}
+
+extension Settings {
+  /// Whose the apps are, and whose they were.
+  var developerTeams: DeveloperTeams {
+    DeveloperTeams(present: appleKey?.teamID, former: oldAppleKey?.teamID)
   }
 }
 
@@ -67,7 +77,7 @@ private func makePolicy(
   _ settings: Settings, _ limits: RequestLimits, isDevMode: Bool
 ) -> RequestPolicy {
   RequestPolicy(
-    appleRules: settings.appleRules, hasAppleKey: settings.appleKey != nil,
+    appleRules: settings.appleRules, appleTeam: settings.appleKey?.teamID,
     revocationEndsSessions: settings.revalidationEndsSessions,
     deletionPolicy: settings.accountDeletedPolicy, apiKeys: settings.apiKeys,
     serviceKeys: settings.serviceKeys,

@@ -41,7 +41,9 @@ package struct MockApple: Sendable {
   /// - Parameter redirectURI: Of a code of the web.
   package func code(for order: TokenOrder, redirectURI: String? = nil) -> String {
     MockGrant(
-      .code, subject: order.subject, client: order.audience ?? "", redirectURI: redirectURI,
+      .code,
+      subject: order.transferredTo.map { MockTransfer(person: order.subject, team: $0).subject }
+        ?? order.subject, client: order.audience ?? "", redirectURI: redirectURI,
       email: order.email, issuedAt: clock.now(), serial: 0
     ).text
   }
@@ -66,14 +68,16 @@ package struct MockApple: Sendable {
     case ("POST", "/withdraw"): withdraw(request, desk)
     case ("GET", "/auth/keys"): json(keySetJSON)
     case ("GET", "/auth/authorize"): page.respond(to: request, self)
-    case (_, "/auth/token"), (_, "/auth/revoke"): await desk.respond(to: request)
+    case (_, "/auth/token"), (_, "/auth/revoke"), (_, "/auth/usermigrationinfo"):
+      await desk.respond(to: request)
     case ("GET", "/.well-known/openid-configuration"): json(discovery(baseURL))
     case ("POST", "/mint"): mint(request)
     case ("POST", "/notify"): await notify(request, by: fetcher, id: hexText(entropy.bytes(16)))
     default:
       refusal(
         404,
-        "there is /auth/keys, /auth/authorize, /auth/token, /auth/revoke, /.well-known/openid-configuration, "
+        "there is /auth/keys, /auth/authorize, /auth/token, /auth/revoke, /auth/usermigrationinfo, "
+          + "/.well-known/openid-configuration, "
           + "POST /mint, /notify, /behaviour, /teams and /withdraw, and GET /calls")
     }
   }

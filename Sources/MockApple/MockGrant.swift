@@ -9,6 +9,8 @@ struct MockGrant: Sendable, Equatable {
     case code = "c"
     case refreshToken = "r"
     case accessToken = "a"
+    /// An access token for the calls of a transfer.
+    case migrationToken = "m"
   }
 
   let kind: Kind
@@ -19,6 +21,8 @@ struct MockGrant: Sendable, Equatable {
   let issuedAt: Int64
   /// Of tokens: those of one person and client that were given out before a revocation have a lower one.
   let serial: Int64
+  /// Whose it is; codes have no team until they are exchanged.
+  let team: String?
   /// Makes it unlike all others.
   let salt: String
 
@@ -34,6 +38,7 @@ struct MockGrant: Sendable, Equatable {
     out.member("email", email)
     out.member("iat", issuedAt)
     out.member("n", serial)
+    out.member("team", team)
     out.member("salt", salt)
     let body = base64URLText(out.finish())
     return "\(kind.rawValue)\(body).\(base64URLText(Array(Self.key.code(for: Array(body.utf8)).prefix(16))))"
@@ -41,7 +46,7 @@ struct MockGrant: Sendable, Equatable {
 
   init(
     _ kind: Kind, subject: String, client: String, redirectURI: String?, email: String?, issuedAt: UnixTime,
-    serial: Int64
+    serial: Int64, team: String? = nil
   ) {
     self.kind = kind
     self.subject = subject
@@ -50,6 +55,7 @@ struct MockGrant: Sendable, Equatable {
     self.email = email
     self.issuedAt = issuedAt.seconds
     self.serial = serial
+    self.team = team
     salt = hexText(Entropy.system.bytes(8))
   }
 
@@ -74,6 +80,7 @@ struct MockGrant: Sendable, Equatable {
     self.email = object.text("email")
     self.issuedAt = issuedAt
     self.serial = serial
+    team = object.text("team")
     self.salt = salt
   }
 }

@@ -4,7 +4,7 @@ package import HTTPServer
 internal import Synchronization
 internal import Wire
 
-/// The stand-in's `/auth/token` and `/auth/revoke`, with Apple's strictness and Apple's error bodies.
+/// The stand-in's `/auth/token`, `/auth/revoke` and `/auth/usermigrationinfo`, with Apple's strictness and Apple's error bodies.
 package final class TokenDesk: Sendable {
   private struct State {
     var members: [MockTeam.Member]
@@ -18,6 +18,10 @@ package final class TokenDesk: Sendable {
     var floors: [String: Int64] = [:]
     /// By what was asked and what came of it.
     var counts: [String: [String: Int64]] = [:]
+    /// People, by client, whose consent is gone since they last gave it.
+    var withdrawn: Set<String> = []
+    /// Digests of those whose export, and whose import, was answered: each counts once.
+    var moved: [String: Set<String>] = [:]
     var present = 0
     var peak = 0
   }
@@ -26,16 +30,18 @@ package final class TokenDesk: Sendable {
   private static let memory = 200_000
   /// Seconds that a code lives.
   private static let codeSeconds: Int64 = 300
+  /// Seconds that an access token lives.
+  private static let tokenSeconds: Int64 = 3600
 
   private let apple: MockApple
   private let clock: WallClock
   private let state: Mutex<State>
 
-  /// A desk that knows one team.
+  /// A desk that knows the teams of the stand-in.
   package init(_ apple: MockApple, clock: WallClock) throws(CryptoError) {
     self.apple = apple
     self.clock = clock
-    state = Mutex(State(members: [try MockTeam.member()], serial: clock.now().seconds * 1_000_000))
+    state = Mutex(State(members: try MockTeam.members(), serial: clock.now().seconds * 1_000_000))
   }
 
   /// Behaves in this way from now on.
@@ -48,12 +54,15 @@ package final class TokenDesk: Sendable {
 
   /// Voids the tokens of a person, as when he takes his consent back in his settings.
   package func withdraw(_ subject: String, client: String) {
-    state.withLock { state in state.floors[key(subject, client)] = state.serial }
+    state.withLock { state in
+      state.floors[key(subject, client)] = state.serial
+      state.withdrawn.insert(key(subject, client))
+    }
   }
 
   /// What came so far: counts by kind of call and outcome, and how many were under way at a time.
   package var json: [UInt8] {
-    let (counts, peak) = state.withLock { ($0.counts, $0.peak) }
+    let (counts, peak, moved) = state.withLock { ($0.counts, $0.peak, $0.moved.mapValues(\.count)) }
     var out = JSONWriter()
     for (call, outcomes) in counts.sorted(by: { $0.key < $1.key }) {
       out.object(call) { out in
@@ -61,12 +70,14 @@ package final class TokenDesk: Sendable {
       }
     }
     out.member("peak", Int64(peak))
+    // People, each once.
+    out.member("exported", Int64(moved["export"] ?? 0))
+    out.member("imported", Int64(moved["import"] ?? 0))
     return out.finish()
   }
 
-  /// Answers a call of `/auth/token` or `/auth/revoke`.
+  /// Answers a call of `/auth/token`, `/auth/revoke` or `/auth/usermigrationinfo`.
   package func respond(to request: Request) async -> Response {
-    let isRevocation = request.path == "/auth/revoke"
     let (behaviour, measure, number) = state.withLock { state in
       state.present += 1
       state.peak = max(state.peak, state.present)
@@ -75,7 +86,7 @@ package final class TokenDesk: Sendable {
     }
     defer { state.withLock { $0.present -= 1 } }
     let fields = form(of: request)
-    let call = isRevocation ? "revoke" : callName(fields?["grant_type"])
+    let call = callName(request.path, fields)
     func done(_ outcome: String, _ response: Response) -> Response {
       state.withLock { $0.counts[call, default: [:]][outcome, default: 0] += 1 }
       return response
@@ -92,8 +103,12 @@ package final class TokenDesk: Sendable {
     do throws(DeskError) {
       guard let fields else { throw .unsupportedGrantType }
       let answer =
-        isRevocation
-        ? try revoke(fields) : try trade(fields, isMisattributed: behaviour == .misattributed)
+        switch request.path {
+        case "/auth/revoke": try revoke(fields)
+        case "/auth/usermigrationinfo":
+          try migrate(fields, bearer: request.headers.first("Authorization"), call)
+        default: try trade(fields, isMisattributed: behaviour == .misattributed)
+        }
       if behaviour == .slow { try? await Task.sleep(for: .milliseconds(measure)) }
       return done("ok", behaviour == .lost ? page(503) : answer)
     } catch {
@@ -108,30 +123,41 @@ package final class TokenDesk: Sendable {
     return try? FormBody(parsing: request.body)
   }
 
-  private func callName(_ grantType: String?) -> String {
-    switch grantType {
-    case "authorization_code": "exchange"
-    case "refresh_token": "refresh"
+  private func callName(_ path: String, _ fields: FormBody?) -> String {
+    switch (path, fields?["grant_type"]) {
+    case ("/auth/revoke", _): "revoke"
+    case ("/auth/usermigrationinfo", _): fields?["transfer_sub"] == nil ? "export" : "import"
+    case (_, "authorization_code"): "exchange"
+    case (_, "refresh_token"): "refresh"
+    case (_, "client_credentials"): "migration"
     default: "other"
     }
   }
 
-  private func client(_ fields: FormBody) throws(DeskError) -> String {
+  private func client(_ fields: FormBody) throws(DeskError) -> (client: String, team: String) {
+    let proof = ClientProof(members: state.withLock { $0.members })
     guard let client = fields["client_id"], let secret = fields["client_secret"],
-      ClientProof(members: state.withLock { $0.members }).proves(secret, client: client, at: clock.now())
+      let team = proof.team(provedBy: secret, client: client, at: clock.now())
     else { throw .invalidClient }
-    return client
+    return (client, team)
   }
 
   private func trade(_ fields: FormBody, isMisattributed: Bool) throws(DeskError) -> Response {
-    let client = try client(fields)
+    let (client, team) = try client(fields)
     switch fields["grant_type"] {
     case nil: throw .invalidRequest
     case "authorization_code":
-      return try exchange(fields, client, isMisattributed: isMisattributed)
+      return try exchange(fields, client, team, isMisattributed: isMisattributed)
+    case "client_credentials":
+      guard fields["scope"] == "user.migration" else { throw .invalidScope }
+      let token = MockGrant(
+        .migrationToken, subject: "", client: client, redirectURI: nil, email: nil, issuedAt: clock.now(),
+        serial: 0, team: team)
+      return answer(for: token, refreshToken: nil, idToken: nil, access: token.text)
     case "refresh_token":
       guard let text = fields["refresh_token"] else { throw .invalidRequest }
-      guard let grant = MockGrant(text), grant.kind == .refreshToken, grant.client == client, isGood(grant)
+      guard let grant = MockGrant(text), grant.kind == .refreshToken, grant.client == client,
+        grant.team == team, isGood(grant)
       else { throw .invalidGrant }
       return answer(for: grant, refreshToken: nil, idToken: nil)
     default: throw .unsupportedGrantType
@@ -139,7 +165,7 @@ package final class TokenDesk: Sendable {
   }
 
   private func exchange(
-    _ fields: FormBody, _ client: String, isMisattributed: Bool
+    _ fields: FormBody, _ client: String, _ team: String, isMisattributed: Bool
   ) throws(DeskError) -> Response {
     guard let text = fields["code"] else { throw .invalidRequest }
     let now = clock.now()
@@ -149,13 +175,14 @@ package final class TokenDesk: Sendable {
     let serial: Int64? = state.withLock { state in
       guard state.spent.insert(text).inserted else { return nil }
       if state.spent.count > Self.memory { state.spent = [text] }
+      state.withdrawn.remove(key(code.subject, client))
       state.serial += 1
       return state.serial
     }
     guard let serial else { throw .codeUsed }
     let refreshToken = MockGrant(
       .refreshToken, subject: code.subject, client: client, redirectURI: nil, email: code.email,
-      issuedAt: now, serial: serial)
+      issuedAt: now, serial: serial, team: team)
     var order = TokenOrder()
     order.audience = client
     order.subject = isMisattributed ? "009999.another.9999" : code.subject
@@ -172,7 +199,7 @@ package final class TokenDesk: Sendable {
   private func accessToken(for grant: MockGrant) -> String {
     MockGrant(
       .accessToken, subject: grant.subject, client: grant.client, redirectURI: nil, email: nil,
-      issuedAt: clock.now(), serial: grant.serial
+      issuedAt: clock.now(), serial: grant.serial, team: grant.team
     ).text
   }
 
@@ -192,7 +219,7 @@ package final class TokenDesk: Sendable {
 
   /// 200 also for a token that is nobody's.
   private func revoke(_ fields: FormBody) throws(DeskError) -> Response {
-    let client = try client(fields)
+    let (client, team) = try client(fields)
     guard let text = fields["token"] else { throw .invalidRequest }
     let grant = MockGrant(text)
     if let hint = fields["token_type_hint"], let grant {
@@ -200,7 +227,7 @@ package final class TokenDesk: Sendable {
         ["refresh_token": .refreshToken, "access_token": .accessToken][hint]
       guard kind == grant.kind else { throw .invalidRequest }
     }
-    if let grant, grant.client != client { throw .invalidClient }
+    if let grant, grant.client != client || grant.kind != .code && grant.team != team { throw .invalidClient }
     state.withLock { state in
       guard let grant, grant.kind != .code else {
         return state.counts["revoke", default: [:]]["unknown", default: 0] += 1
@@ -208,8 +235,43 @@ package final class TokenDesk: Sendable {
       if state.floors.count > Self.memory { state.floors = [:] }
       state.floors[key(grant.subject, client)] = max(
         grant.serial, state.floors[key(grant.subject, client)] ?? 0)
+      state.withdrawn.insert(key(grant.subject, client))
     }
     return Response(status: 200)
+  }
+
+  /// What a person is called on the way to another team, or at this one.
+  private func migrate(_ fields: FormBody, bearer: String?, _ call: String) throws(DeskError) -> Response {
+    let (client, team) = try client(fields)
+    guard let text = bearer, text.hasPrefix("Bearer "), let token = MockGrant(String(text.dropFirst(7))),
+      token.kind == .migrationToken, token.client == client, token.team == team,
+      clock.now().seconds < token.issuedAt + Self.tokenSeconds
+    else { throw .invalidToken }
+    var out = JSONWriter()
+    let person: String
+    switch (fields["sub"], fields["target"], fields["transfer_sub"]) {
+    case (let subject?, let target?, nil):
+      // Any team that is written as one will do, the sender's own as well: that is what Apple does.
+      guard let id = TeamID(target), id.isUsual, Subject(subject) != nil else { throw .invalidRequest }
+      person = subject
+      out.member("transfer_sub", MockTransfer(person: subject, team: target).transferSubject)
+    case (nil, nil, let transferSubject?):
+      guard let transfer = MockTransfer(transferSubject), transfer.team == team else { throw .invalidRequest }
+      person = transfer.person
+      out.member("sub", transfer.subject)
+      out.member("email", transfer.relayAddress)
+      out.member("is_private_email", true)
+    default: throw .invalidRequest
+    }
+    let isHere = state.withLock { state in
+      guard !state.withdrawn.contains(key(person, client)) else { return false }
+      if state.moved[call, default: []].count < Self.memory { state.moved[call, default: []].insert(person) }
+      return true
+    }
+    guard isHere else { throw .invalidRequest }
+    return Response(
+      status: 200, headers: ["Content-Type": "application/json;charset=UTF-8", "Cache-Control": "no-store"],
+      body: out.finish())
   }
 
   private func isGood(_ grant: MockGrant) -> Bool {
@@ -221,7 +283,8 @@ package final class TokenDesk: Sendable {
     out.member("error", error.code)
     out.member("error_description", error.description)
     return Response(
-      status: 400, headers: ["Content-Type": "application/json;charset=UTF-8", "Cache-Control": "no-store"],
+      status: error == .invalidToken ? 401 : 400,
+      headers: ["Content-Type": "application/json;charset=UTF-8", "Cache-Control": "no-store"],
       body: out.finish())
   }
 
@@ -241,6 +304,8 @@ private enum DeskError: String, Error {
   case invalidGrant = "invalid_grant"
   case codeUsed = "code_used"
   case unsupportedGrantType = "unsupported_grant_type"
+  case invalidScope = "invalid_scope"
+  case invalidToken = "invalid_token"
 
   var code: String { self == .codeUsed ? "invalid_grant" : rawValue }
 
@@ -248,7 +313,7 @@ private enum DeskError: String, Error {
     switch self {
     case .invalidGrant: "The code has expired or has been revoked."
     case .codeUsed: "The code has already been used."
-    case .invalidRequest, .invalidClient, .unsupportedGrantType: nil
+    case .invalidRequest, .invalidClient, .unsupportedGrantType, .invalidScope, .invalidToken: nil
     }
   }
 }

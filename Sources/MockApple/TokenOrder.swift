@@ -15,6 +15,8 @@ package struct TokenOrder: Sendable {
   package var nonce: String?
   package var subject = "001234.0123456789abcdef0123456789abcdef.0456"
   package var email: String?
+  /// The team that the app has gone to: the token is of the same person there, and says who that was on the way.
+  package var transferredTo: String?
   /// `iat`; nil: now.
   package var issuedAt: Int64?
   /// Seconds from `iat` to `exp`.
@@ -41,6 +43,7 @@ package struct TokenOrder: Sendable {
     nonce = try object.optionalText("nonce")
     if let subject = try object.optionalText("subject") { self.subject = subject }
     email = try object.optionalText("email")
+    transferredTo = try object.optionalText("transferredTo")
     issuedAt = try object.optionalInteger("issuedAt")
     if let lifetime = try object.optionalInteger("expiresIn") { self.lifetime = lifetime }
     keyName = try object.optionalText("key")
@@ -54,18 +57,21 @@ package struct TokenOrder: Sendable {
   func payloadBytes(now: UnixTime) -> [UInt8] {
     if let payload { return Array(payload.utf8) }
     let issuedAt = issuedAt ?? now.seconds
+    let transfer = transferredTo.map { MockTransfer(person: subject, team: $0) }
     var members: [(name: String, value: JSONValue)] = [("iss", .text("https://appleid.apple.com"))]
     if let audience { members.append(("aud", .text(audience))) }
     members.append(("exp", .integer(issuedAt + lifetime)))
     members.append(("iat", .integer(issuedAt)))
-    members.append(("sub", .text(subject)))
+    members.append(("sub", .text(transfer?.subject ?? subject)))
+    if let transfer { members.append(("transfer_sub", .text(transfer.transferSubject))) }
     if let claim = nonce ?? rawNonce.map({ hexText(sha256(Array($0.utf8))) }) {
       members.append(("nonce", .text(claim)))
     }
-    if let email {
+    let isRelayed = email?.hasSuffix("@privaterelay.appleid.com") ?? false
+    if let email = isRelayed ? transfer?.relayAddress ?? email : email {
       members.append(("email", .text(email)))
       members.append(("email_verified", .flag(true)))
-      if email.hasSuffix("@privaterelay.appleid.com") { members.append(("is_private_email", .flag(true))) }
+      if isRelayed { members.append(("is_private_email", .flag(true))) }
     }
     if let code {
       members.append(("c_hash", .text(base64URLText(Array(sha256(Array(code.utf8)).prefix(16))))))

@@ -16,6 +16,8 @@ package struct PendingCredential: Sendable, Equatable {
   /// A challenge of ours that the nonce was, to be used up as well.
   package let challenge: CredentialKey?
   package let expiresAt: UnixTime
+  /// As that of a ``SignInRequest``.
+  package var transferSubject: Subject?
 }
 
 // Behind the prefix: master-key id (8 bytes) and the sealed JSON; base64url. It names a person, so it is sealed and
@@ -69,6 +71,7 @@ extension PendingCredential {
     out.member("credentialExpiresAt", credentialExpiresAt.seconds)
     if let challenge { out.member("challenge", challenge) }
     out.member("exp", expiresAt.seconds)
+    out.member("transferSub", transferSubject?.text)
     return out.finish()
   }
 
@@ -99,6 +102,7 @@ extension PendingCredential {
     self.credentialExpiresAt = UnixTime(credentialExpiresAt)
     challenge = object.credential("challenge")
     self.expiresAt = UnixTime(expiresAt)
+    transferSubject = object.text("transferSub").flatMap(Subject.init)
   }
 }
 

@@ -86,10 +86,12 @@ extension SessionIssuer {
     of claims: SessionTokenClaims, by origin: Origin
   ) async throws(SessionRefusal) -> AppleRevocationOutcome {
     let now = clock.now()
-    let intent = AppleRevocationIntent(
+    var intent = AppleRevocationIntent(
       bearer: bearer(claims, at: now), secret: try sealed(secret, kind, at: now),
       fallbackClient: fallbackClient, redirectURI: redirectURI, origin: origin, now: now)
-    let outcome = try await asking { () throws(StorageError) in try await storage.revokeAppleSecret(intent) }
+    intent.team = teams.present
+    let asked = intent
+    let outcome = try await asking { () throws(StorageError) in try await storage.revokeAppleSecret(asked) }
     appleBell.ring()
     if case .refused(let refusal) = outcome { throw .bearer(refusal) }
     return outcome
@@ -100,8 +102,10 @@ extension SessionIssuer {
     _ code: AuthorizationCode?, for client: ClientID, at now: UnixTime
   ) throws(SessionRefusal) -> AppleCode? {
     guard let code else { return nil }
-    return AppleCode(
+    var kept = AppleCode(
       secret: try sealed(code.text, .code, at: now), client: client, redirectURI: code.redirectURI)
+    kept.team = teams.present
+    return kept
   }
 
   private func sealed(

@@ -61,6 +61,8 @@ package struct SignInRequest: Sendable {
   package let link: SessionTokenClaims?
   /// An authorization code that belongs to the token and is to be exchanged.
   package var code: AuthorizationCode?
+  /// Who the person was on the way to the team whose client this is, if the token says so.
+  package var transferSubject: Subject?
 
   package init(
     identity: ProviderIdentity, audience: ClientID, profile: Profile, name: PersonName?, device: Device?,
@@ -80,6 +82,19 @@ package struct SignInRequest: Sendable {
     self.rawNonce = rawNonce
     self.demandsChallenge = demandsChallenge
     self.link = link
+  }
+}
+
+/// Which developer teams the apps are of.
+package struct DeveloperTeams: Sendable, Equatable {
+  /// Whose clients the apps are; nil where there is no key.
+  package let present: TeamID?
+  /// Whose they were, during a transfer.
+  package let former: TeamID?
+
+  package init(present: TeamID?, former: TeamID?) {
+    self.present = present
+    self.former = former
   }
 }
 
@@ -122,6 +137,7 @@ package final class SessionIssuer: Sendable {
   let clock: WallClock
   let entropy: Entropy
   private let currentKeys: Mutex<SigningKeys>
+  private let currentTeams: Mutex<DeveloperTeams>
   private let verified = VerifiedTokens()
   /// Follows what makes tokens bad; at once after what this node does.
   package let watch: SessionWatch
@@ -133,7 +149,7 @@ package final class SessionIssuer: Sendable {
     openingRules: SessionOpeningRules, watch: SessionWatch,
     storage: any Storage,
     ring: MasterKeyRing,
-    keys: SigningKeys, clock: WallClock, entropy: Entropy
+    keys: SigningKeys, teams: DeveloperTeams, clock: WallClock, entropy: Entropy
   ) {
     self.rules = rules
     self.recentLoginWindow = recentLoginWindow
@@ -145,6 +161,15 @@ package final class SessionIssuer: Sendable {
     self.clock = clock
     self.entropy = entropy
     currentKeys = Mutex(keys)
+    currentTeams = Mutex(teams)
+  }
+
+  /// The developer teams of this moment.
+  package var teams: DeveloperTeams { currentTeams.withLock { $0 } }
+
+  /// Takes the apps for those of other teams from now on.
+  package func take(_ teams: DeveloperTeams) {
+    currentTeams.withLock { $0 = teams }
   }
 
   /// The signing keys of this moment.
@@ -183,6 +208,8 @@ package final class SessionIssuer: Sendable {
       origin: origin, retryWindow: rules.limits.signInRetryWindow, now: now)
     intent.client = request.audience
     intent.code = try sealed(request.code, for: request.audience, at: now)
+    intent.transferSubject = request.transferSubject
+    intent.admitsFormerSubjects = teams.former != nil
     return try await signIn(intent)
   }
 
@@ -201,6 +228,8 @@ package final class SessionIssuer: Sendable {
       masterKey: ring.current.id, rules: openingRules, origin: origin, retryWindow: 0, now: now)
     intent.client = pending.audience
     intent.code = try sealed(request.code, for: pending.audience, at: now)
+    intent.transferSubject = pending.transferSubject
+    intent.admitsFormerSubjects = teams.former != nil
     do {
       return try await signIn(intent)
     } catch {
@@ -218,7 +247,8 @@ package final class SessionIssuer: Sendable {
     PendingCredential(
       identity: request.identity, audience: request.audience, profile: request.profile, name: request.name,
       credential: request.credential, credentialExpiresAt: request.tokenExpiresAt + rules.leeway,
-      challenge: ring.challenge(from: request.rawNonce)?.credential, expiresAt: clock.now() + seconds)
+      challenge: ring.challenge(from: request.rawNonce)?.credential, expiresAt: clock.now() + seconds,
+      transferSubject: request.transferSubject)
   }
 
   /// Reads a pending token; nil for anything that is none, or is too old.

@@ -80,7 +80,7 @@ package let allSettings: [Setting] = [
     meaning: "the .p8 key's PEM text, newlines literal or as `\\n`"),
   Setting(
     name: "apple_old_team_id", defaultText: "none", isSecret: false,
-    meaning: "team id of the other team's key, during a transfer"),
+    meaning: "team id of the key of the team that the app came from, during a transfer"),
   Setting(
     name: "apple_old_key_id", defaultText: "none", isSecret: false,
     meaning: "key id of the other team's key"),

@@ -24,7 +24,9 @@ package struct TransferQuery: Sendable, Equatable {
     return switch half {
     case .toExport: transfer == nil || retriesRefused && transfer?.state == .exportRefused
     case .toImport:
-      transfer.map { [.exported, .conflict].contains($0.state) || retriesRefused && $0.state == .importRefused }
+      transfer.map {
+        [.exported, .conflict].contains($0.state) || retriesRefused && $0.state == .importRefused
+      }
         ?? false
     }
   }
@@ -106,7 +108,8 @@ package func decideTransferExport(
   _ export: TransferExport, in ledger: inout some Ledger
 ) throws(StorageError) -> TransferOutcome {
   let identity = ProviderIdentity(provider: appleProviderID, subject: export.subject)
-  guard var linked = try ledger.account(holding: identity)?.identities.first(where: { $0.identity == identity })
+  guard
+    var linked = try ledger.account(holding: identity)?.identities.first(where: { $0.identity == identity })
   else { return .overtaken }
   let present = linked.transfer?.team == export.team ? linked.transfer : nil
   func refused(_ word: String) -> IdentityTransfer {

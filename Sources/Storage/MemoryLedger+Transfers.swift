@@ -43,8 +43,10 @@ extension MemoryLedger {
   package mutating func transferConflicts(
     to team: TeamID, limit: Int
   ) throws(StorageError) -> [TransferConflict] {
-    let conflicts = applesIdentities.filter { $0.1.transfer?.team == team && $0.1.transfer?.state == .conflict }
-      .sorted { $0.1.subject.text.utf8.lexicographicallyPrecedes($1.1.subject.text.utf8) }
+    let conflicts = applesIdentities.filter {
+      $0.1.transfer?.team == team && $0.1.transfer?.state == .conflict
+    }
+    .sorted { $0.1.subject.text.utf8.lexicographicallyPrecedes($1.1.subject.text.utf8) }
     return conflicts.prefix(limit).map {
       TransferConflict(account: $0.0, other: $0.1.transfer?.detail ?? "")
     }

@@ -11,10 +11,10 @@ private let usage = """
 
   usage: bramley-mock-apple serve [--listen HOST:PORT]
          bramley-mock-apple keys
-         bramley-mock-apple team
+         bramley-mock-apple team [--other]
          bramley-mock-apple token --audience ID [--nonce-raw RAW | --nonce CLAIM] [--subject SUB] [--email ADDRESS]
-             [--issued-at SECONDS] [--expires-in SECONDS] [--key KID] [--claim NAME=JSON]… [--header NAME=JSON]…
-             [--payload TEXT] [--break-signature]
+             [--transferred-to TEAM] [--issued-at SECONDS] [--expires-in SECONDS] [--key KID] [--claim NAME=JSON]…
+             [--header NAME=JSON]… [--payload TEXT] [--break-signature]
          bramley-mock-apple notify --audience ID [--url URL] [--type TYPE] [--subject SUB] [--email ADDRESS]
              [--event-time SECONDS] [--unit milliseconds|seconds] [--shape string|object|array] [--jti ID]
              [--issued-at SECONDS] [--expires-in SECONDS] [--key KID] [--claim NAME=JSON]… [--header NAME=JSON]…
@@ -23,7 +23,8 @@ private let usage = """
   `--claim NAME=null` leaves a claim out. The mint over HTTP is POST /mint with the same words in camel case.
   `notify` sends a notification to a service, such as http://127.0.0.1:8080/v1/apple/notifications, and prints the answer;
   without --url it prints the payload. The same over HTTP is POST /notify.
-  `team` prints the ids and the private key of the one team that it knows, as a service needs them for codes. POST /mint
+  `team` prints the ids and the private key of a team that it knows, as a service needs them for codes; --other that of
+  the team that an app may go to. `token --transferred-to` makes a token of the same person there. POST /mint
   with "code":true gives an authorization code as well; GET /calls tells what came to the token endpoints, which
   POST /behaviour {"tokens":"unavailable"} makes misbehave; POST /withdraw takes a person's consent back.
   `serve` also names `keysListen`, a key endpoint that POST /behaviour {"keys":"slow","milliseconds":3000} makes
@@ -48,7 +49,7 @@ func runMockApple(_ arguments: [String]) async -> Int32 {
       print(String(decoding: apple.keySetJSON, as: UTF8.self))
       return 0
     case "team":
-      print(teamJSON())
+      print(teamJSON(isOther: try Arguments(rest, options: [], switches: ["other"]).has("other")))
       return 0
     case "token": return try mintToken(rest, apple)
     case "notify": return try await sendNotification(rest, apple)
@@ -67,11 +68,11 @@ private let systemClock = WallClock {
   return UnixTime(Int64(now.tv_sec))
 }
 
-private func teamJSON() -> String {
+private func teamJSON(isOther: Bool) -> String {
   var out = JSONWriter()
-  out.member("teamId", MockTeam.id)
-  out.member("keyId", MockTeam.keyID.text)
-  out.member("privateKey", MockTeam.pem)
+  out.member("teamId", isOther ? MockTeam.otherID : MockTeam.id)
+  out.member("keyId", (isOther ? MockTeam.otherKeyID : MockTeam.keyID).text)
+  out.member("privateKey", isOther ? MockTeam.otherPEM : MockTeam.pem)
   return String(decoding: out.finish(), as: UTF8.self)
 }
 
@@ -79,7 +80,8 @@ private func mintToken(_ list: [String], _ apple: MockApple) throws -> Int32 {
   let arguments = try Arguments(
     list,
     options: [
-      "audience", "nonce-raw", "nonce", "subject", "email", "issued-at", "expires-in", "key", "payload",
+      "audience", "nonce-raw", "nonce", "subject", "email", "transferred-to", "issued-at", "expires-in",
+      "key", "payload",
     ],
     lists: ["claim", "header"], switches: ["break-signature"])
   guard arguments.words.isEmpty else { throw CommandFault.usage("token takes options only") }
@@ -87,6 +89,7 @@ private func mintToken(_ list: [String], _ apple: MockApple) throws -> Int32 {
   order.rawNonce = arguments["nonce-raw"]
   order.nonce = arguments["nonce"]
   order.email = arguments["email"]
+  order.transferredTo = arguments["transferred-to"]
   guard let token = try apple.mint(order) else { return complain(1, "there is no key of that name") }
   print(token)
   return 0

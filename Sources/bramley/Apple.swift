@@ -5,8 +5,9 @@ internal import Settings
 internal import Storage
 internal import Wire
 
-/// `bramley apple queue list` and `retry`, and `bramley apple notifications`.
+/// `bramley apple queue list` and `retry`, `bramley apple notifications`, and `bramley apple transfer`.
 func apple(_ list: [String]) async throws(CommandFault) -> Int32 {
+  if list.first == "transfer" { return try await transfer(Array(list.dropFirst())) }
   let isRetry = list.contains("retry")
   let arguments = try parse(
     list, options: isRetry ? ["config"] : ["config", "after", "limit"],
@@ -16,7 +17,7 @@ func apple(_ list: [String]) async throws(CommandFault) -> Int32 {
     return try await listNotifications(arguments)
   }
   guard words.first == "queue", words.count >= 2 else {
-    throw .usage("apple takes `queue list`, `queue retry` or `notifications`")
+    throw .usage("apple takes `queue list`, `queue retry`, `notifications` or `transfer`")
   }
   switch (words[1], words.count, arguments.has("all")) {
   case ("list", 2, false): return try await listQueue(arguments)

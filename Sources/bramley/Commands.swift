@@ -43,8 +43,13 @@ private let commands: [Command] = [
     name: "apple",
     usage: "apple queue list [--limit N] [--after ID] [--config FILE] [--json]\n"
       + "       bramley apple queue retry [--config FILE] [--json] ID|--all\n"
-      + "       bramley apple notifications [--limit N] [--config FILE] [--json]",
-    summary: "show the calls to Apple that wait, or have them made now",
+      + "       bramley apple notifications [--limit N] [--config FILE] [--json]\n"
+      + "       bramley apple transfer export --target TEAM [--dry-run] [--limit N] [--patience SECONDS]\n"
+      + "           [--retry-refused] [--config FILE] [--json]\n"
+      + "       bramley apple transfer import [--accepted DATE] [--dry-run] [--limit N] [--patience SECONDS]\n"
+      + "           [--retry-refused] [--config FILE] [--json]\n"
+      + "       bramley apple transfer status [--target TEAM] [--accepted DATE] [--config FILE] [--json]",
+    summary: "show the calls to Apple that wait, or have them made now; move people to another team",
     run: { arguments throws(CommandFault) in try await apple(arguments) }),
   Command(
     name: "webhooks",

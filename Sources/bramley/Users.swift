@@ -1,4 +1,5 @@
 internal import API
+internal import AppleIdentity
 internal import Assembly
 internal import Domain
 internal import SQLiteStorage
@@ -40,7 +41,7 @@ private func listUsers(_ arguments: Arguments) async throws(CommandFault) -> Int
   let limit = Int(try arguments.number("limit", 1...1000) ?? 100)
   let cursor = try arguments.number("after", 0...(.max)).map { AccountCursor(position: $0) }
   let keys = try searchKeys(arguments)
-  return try await withDatabase(arguments) { _, storage throws(CommandFault) in
+  return try await withDatabase(arguments) { settings, storage throws(CommandFault) in
     let page = try await fromStorage { () throws(StorageError) in
       guard let keys else { return try await storage.accounts(after: cursor, limit: limit) }
       return AccountPage(accounts: try await storage.find(keys), next: nil)
@@ -50,7 +51,7 @@ private func listUsers(_ arguments: Arguments) async throws(CommandFault) -> Int
     }
     if arguments.has("json") {
       var out = JSONWriter()
-      out.member("users", jsonArray: page.accounts.map { $0.json() })
+      out.member("users", jsonArray: page.accounts.map { $0.json(at: settings.appleKey?.teamID) })
       if let next = page.next { out.member("next", String(next.position)) }
       printJSON(out)
     } else {
@@ -91,17 +92,17 @@ private func showUser(_ arguments: Arguments, _ id: AccountID) async throws(Comm
     }
     if arguments.has("json") {
       printJSON(
-        account.json { out in
+        account.json(at: settings.appleKey?.teamID) { out in
           out.member("sessions", jsonArray: sessions.map { $0.json(limits: limits, isCurrent: nil) })
         })
     } else {
-      printAccount(account, sessions)
+      printAccount(account, sessions, at: settings.appleKey?.teamID)
     }
     return ExitStatus.done
   }
 }
 
-private func printAccount(_ account: Account, _ sessions: [Session]) {
+private func printAccount(_ account: Account, _ sessions: [Session], at team: TeamID?) {
   print("id            \(account.id)")
   print("created       \(account.createdAt.seconds)")
   print("last sign-in  \(account.lastSignInAt.seconds)")
@@ -112,7 +113,7 @@ private func printAccount(_ account: Account, _ sessions: [Session]) {
       + (account.profile.isEmailVerified ? ", verified" : "")
       + (account.profile.isPrivateEmail ? ", relay address" : "")
       + (account.profile.email != nil && !account.isEmailDeliverable ? ", switched off there" : ""))
-  print("consent       \(account.credentialState.rawValue)")
+  print("consent       \(account.credentialState(at: team).rawValue)")
   if let claims = account.customClaims { print("claims        \(claims)") }
   for identity in account.identities { print("identity      \(identity.provider) \(identity.subject)") }
   for session in sessions { print("session       \(session.id), last used \(session.rotatedAt.seconds)") }
@@ -155,11 +156,16 @@ private func changeUser(
 ) async throws(CommandFault) -> Int32 {
   let intent = AccountChangeIntent(
     target: .administered(id), change: change, origin: origin, now: WallClock.system.now())
-  return try await withDatabase(arguments, open: openDatabaseForChange) { _, storage throws(CommandFault) in
+  return try await withDatabase(arguments, open: openDatabaseForChange) {
+    settings, storage throws(CommandFault) in
     let outcome = try await fromStorage { () throws(StorageError) in try await storage.change(intent) }
     // Neither an address nor an identity is changed here, so that none can be taken.
     guard case .changed(let account) = outcome else { throw noAccount(id) }
-    if arguments.has("json") { printJSON(account.json()) } else { print(sentence) }
+    if arguments.has("json") {
+      printJSON(account.json(at: settings.appleKey?.teamID))
+    } else {
+      print(sentence)
+    }
     return ExitStatus.done
   }
 }

@@ -53,6 +53,7 @@ struct Bench {
         limits: SessionLimits(idle: 2_592_000, absolute: 31_536_000, retryWindow: 120)),
       recentLoginWindow: 300, linking: .off, openingRules: SessionOpeningRules(maximum: 0),
       watch: SessionWatch(storage: storage, clock: clock.steady), storage: storage, ring: ring, keys: keys,
+      teams: DeveloperTeams(present: nil, former: nil),
       clock: clock.wall,
       entropy: .system)
     let endpoints = Endpoints(
@@ -71,7 +72,7 @@ struct Bench {
         issuers: ["https://appleid.apple.com"],
         clients: [ClientID(unchecked: AppleClaims.audience): .standard],
         maximumAge: 3600, leeway: 60),
-      hasAppleKey: false, revocationEndsSessions: true, deletionPolicy: .delete,
+      appleTeam: nil, revocationEndsSessions: true, deletionPolicy: .delete,
       apiKeys: apiKeys.map { Secret($0) }, serviceKeys: [], adminTokens: adminTokens.mapValues { Secret($0) },
       isDevMode: isDevMode, customTokenKeys: [], allowedOrigins: origins,
       limits: RequestLimits(

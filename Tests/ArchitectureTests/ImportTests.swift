@@ -36,7 +36,7 @@ private let allowed: [String: Set<String>] = [
   "bramley-bench": ["Bench", "Glibc", "Load", "LoadReport", "Threads", "Wire"],
   "bramley": [
     "API", "AppleIdentity", "Assembly", "Domain", "Glibc", "JOSE", "SQLiteStorage", "Sessions", "Settings",
-    "Storage", "Telemetry", "Wire",
+    "Storage", "Synchronization", "Telemetry", "Wire",
   ],
   "bramley-mock-apple": ["Crypto", "Domain", "Glibc", "HTTPServer", "MockApple", "Outbound", "Wire"],
 ]

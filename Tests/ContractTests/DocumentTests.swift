@@ -26,6 +26,7 @@ private func routes() async throws -> [Route] {
       limits: SessionLimits(idle: 2_592_000, absolute: 31_536_000, retryWindow: 120)),
     recentLoginWindow: 300, linking: .off, openingRules: SessionOpeningRules(maximum: 0),
     watch: SessionWatch(storage: storage, clock: clock.steady), storage: storage, ring: ring, keys: keys,
+    teams: DeveloperTeams(present: nil, former: nil),
     clock: clock.wall,
     entropy: .system)
   let metrics = Metrics()

@@ -28,4 +28,22 @@ import Testing
     #expect(SteadyTime(milliseconds: 1) < SteadyTime(milliseconds: 2))
     #expect(SteadyTime(milliseconds: 7).milliseconds(since: SteadyTime(milliseconds: 9)) == -2)
   }
+
+  @Test(
+    arguments: [
+      ("1970-01-01", 0), ("1970-12-31", 31_449_600), ("2000-02-29", 951_782_400),
+      ("2024-02-29", 1_709_164_800), ("2026-11-30", 1_795_996_800), ("2101-01-01", 4_133_980_800),
+    ] as [(String, Int64)])
+  func `a day is its midnight`(_ text: String, _ seconds: Int64) {
+    #expect(UnixTime(date: text) == UnixTime(seconds))
+  }
+
+  @Test(arguments: [
+    "", "2026", "2026-1-1", "2026-00-10", "2026-13-10", "2026-04-31", "2023-02-29", "1969-12-31",
+    "2100-02-29",
+    "2026-01-01T", "+026-01-01", "2026/01/01",
+  ])
+  func `what is no day has no midnight`(_ text: String) {
+    #expect(UnixTime(date: text) == nil)
+  }
 }

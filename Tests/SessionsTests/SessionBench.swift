@@ -72,7 +72,7 @@ struct SessionBench {
       openingRules: SessionOpeningRules(maximum: maximum),
       watch: SessionWatch(storage: storage, clock: clock.steady), storage: storage,
       ring: try ring ?? SessionsTests.ring(1),
-      keys: keys,
+      keys: keys, teams: DeveloperTeams(present: nil, former: nil),
       clock: clock.wall, entropy: entropy)
   }
 

@@ -12,7 +12,7 @@ struct OwnAccount: Sendable {
   func show(_ call: Call) async throws(Failure) -> Response {
     let claims = try bearers.required(of: call.request)
     let account = try await asking { () throws(SessionRefusal) in try await issuer.account(of: claims) }
-    return .json(account.json())
+    return .json(account.json(at: call.policy.appleTeam))
   }
 
   /// A member that is null or empty clears (RFC 7396 §1); one that is not there stays.
@@ -26,7 +26,7 @@ struct OwnAccount: Sendable {
     let outcome = try await asking { () throws(SessionRefusal) in
       try await issuer.change(wanted, of: claims, by: call.origin(.person))
     }
-    return .json(try outcome.account(inBody: false).json())
+    return .json(try outcome.account(inBody: false).json(at: call.policy.appleTeam))
   }
 
   func delete(_ call: Call) async throws(Failure) -> Response {

@@ -124,6 +124,7 @@ struct SignInOperation: Sendable {
       isTokenTooOld: token.verified.isTooOld, rawNonce: rawNonce,
       demandsChallenge: token.verified.nonceRule.demandsChallenge, link: order.link)
     request.code = try code(of: order, beside: token.verified, policy)
+    request.transferSubject = claims.transferSubject
     return (
       request, Proof(subject: claims.subject, email: claims.profile.email, token: token, rawNonce: rawNonce)
     )

@@ -21,7 +21,7 @@ struct UserAdministration: Sendable {
       return AccountPage(accounts: try await accounts.storage.find(keys), next: nil)
     }
     var out = JSONWriter(reserving: 1024 * (page.accounts.count + 1))
-    out.member("users", jsonArray: page.accounts.map { $0.json() })
+    out.member("users", jsonArray: page.accounts.map { $0.json(at: call.policy.appleTeam) })
     out.member("cursor", page.next.map { String($0.position) })
     return .json(out.finish())
   }
@@ -45,7 +45,8 @@ struct UserAdministration: Sendable {
 
   func show(_ call: Call) async throws(Failure) -> Response {
     let (account, sessions) = try await accountAndSessions(of: call)
-    return .json(account.json { out in out.member("sessions", jsonArray: sessions) })
+    return .json(
+      account.json(at: call.policy.appleTeam) { out in out.member("sessions", jsonArray: sessions) })
   }
 
   func sessions(_ call: Call) async throws(Failure) -> Response {
@@ -74,7 +75,7 @@ struct UserAdministration: Sendable {
     let outcome = try await stored { () throws(StorageError) in
       try await accounts.change(id, to: change, by: call.origin)
     }
-    return .json(try outcome.account(inBody: true).json())
+    return .json(try outcome.account(inBody: true).json(at: call.policy.appleTeam))
   }
 
   private func accountChange(from object: JSONObject) throws(Failure) -> AccountChange {
