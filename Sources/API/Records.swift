@@ -52,6 +52,7 @@ extension LinkedIdentity {
     var out = JSONWriter(reserving: 128)
     out.member("providerId", provider)
     out.member("subject", subject.text)
+    out.member("formerSubject", formerSubject?.text)
     out.member("email", email)
     return out.finish()
   }

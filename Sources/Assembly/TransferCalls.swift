@@ -8,7 +8,9 @@ package final class Halt: Sendable {
 
   package init() {}
 
+  /// Whether somebody has asked.
   package var isSet: Bool { value.load(ordering: .relaxed) }
+  /// Asks for it.
   package func set() { value.store(true, ordering: .relaxed) }
 }
 

@@ -49,13 +49,26 @@ func decideLookup(of keys: [AccountKey], in ledger: inout some Ledger) throws(St
     let account: Account?
     switch key {
     case .id(let id): account = try ledger.account(id)
-    case .identity(let identity): account = try ledger.account(holding: identity)
+    case .identity(let identity): account = try ledger.account(holdingOrHavingHeld: identity)
     case .email(let email):
       account = try ledger.accounts(holding: email).first
     }
     if let account, seen.insert(account.id).inserted { found.append(account) }
   }
   return found
+}
+
+extension Ledger {
+  /// Who has an identity; or had it at another developer team, of which somebody else may not know yet that it is over.
+  fileprivate mutating func account(
+    holdingOrHavingHeld identity: ProviderIdentity
+  ) throws(StorageError) -> Account? {
+    if let holder = try account(holding: identity) { return holder }
+    guard identity.provider == appleProviderID, let present = try subject(formerly: identity.subject) else {
+      return nil
+    }
+    return try account(holding: ProviderIdentity(provider: appleProviderID, subject: present))
+  }
 }
 
 /// Makes one account inside a transaction, if nothing of it is taken.

@@ -49,6 +49,7 @@ package struct TransferItem: Sendable, Equatable {
 
 /// What Apple said of a person that goes out.
 package struct TransferExport: Sendable {
+  /// The answer.
   package enum Answer: Sendable, Equatable {
     case transferSubject(Subject)
     /// Apple's word.
@@ -70,8 +71,9 @@ package struct TransferExport: Sendable {
 
 /// What Apple said of a person that comes in.
 package struct TransferImport: Sendable {
+  /// The answer.
   package enum Answer: Sendable, Equatable {
-    /// - email: A relay address of the new team; nil when Apple names none.
+    /// - relayAddress: A relay address of the new team; nil when Apple names none.
     case person(Subject, relayAddress: EmailAddress?)
     /// Apple's word.
     case refused(String)

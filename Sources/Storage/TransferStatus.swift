@@ -38,6 +38,7 @@ package struct TransferStatus: Sendable, Equatable {
   /// Until when people can be moved; nil when nobody said when the transfer was accepted.
   package let endsAt: UnixTime?
 
+  /// How many are at a stage.
   package func count(_ state: IdentityTransfer.State) -> Int { counts[state] ?? 0 }
 
   /// Identities of which nothing was asked yet.

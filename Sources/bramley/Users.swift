@@ -115,7 +115,10 @@ private func printAccount(_ account: Account, _ sessions: [Session], at team: Te
       + (account.profile.email != nil && !account.isEmailDeliverable ? ", switched off there" : ""))
   print("consent       \(account.credentialState(at: team).rawValue)")
   if let claims = account.customClaims { print("claims        \(claims)") }
-  for identity in account.identities { print("identity      \(identity.provider) \(identity.subject)") }
+  for identity in account.identities {
+    let former = identity.formerSubject.map { ", formerly \($0)" } ?? ""
+    print("identity      \(identity.provider) \(identity.subject)\(former)")
+  }
   for session in sessions { print("session       \(session.id), last used \(session.rotatedAt.seconds)") }
 }
 

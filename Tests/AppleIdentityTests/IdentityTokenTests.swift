@@ -121,6 +121,7 @@ private func verify(
       ("sub", "\"é\""),
       ("iss", "5"), ("iss", "[\"https://appleid.apple.com\"]"), ("nonce", "5"), ("nonce", "[]"),
       ("nonce", "true"),
+      ("transfer_sub", "5"), ("transfer_sub", "\"a b\""), ("transfer_sub", "{}"),
       ("email", "5"), ("email", "[\"a@b\"]"), ("email", "{}"),
     ] as [(String, String?)])
   func `a claim that is missing or of another type is invalid`(_ name: String, _ json: String?) {
@@ -134,7 +135,7 @@ private func verify(
 
   @Test func `claims that nobody uses may be anything`() throws {
     for json in ["null", "5", "1e300", "[[{}]]", "\"x\"", "{\"a\":[]}"] {
-      _ = try verify("transfer_sub", json)
+      _ = try verify("org_id", json)
     }
     _ = try verify("auth_time", "\"yesterday\"")
   }

@@ -73,7 +73,7 @@ struct SQLiteFaultTests {
   }
 
   @Test func `a full disk is unavailable, spares its neighbours and heals`() async throws {
-    let storage = try SQLiteStorage(path: folder.database, options: SQLiteOptions(pageLimit: 44))
+    let storage = try SQLiteStorage(path: folder.database, options: SQLiteOptions(pageLimit: 48))
     let desk = Desk(storage: storage)
     let old = try await desk.arrive("old", credential: 0).grant.session
     var made = 0

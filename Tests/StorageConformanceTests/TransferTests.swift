@@ -9,6 +9,13 @@ private let moved = Subject(unchecked: "002.alice")
 private let onTheWay = Subject(unchecked: "t.alice")
 private let relayed = Profile.email("old@privaterelay.appleid.com", isPrivate: true)
 
+extension LedgerStorage {
+  /// Who has an identity now.
+  fileprivate func holder(of identity: ProviderIdentity) async throws -> Account? {
+    try await read { (book) throws(StorageError) in try book.account(holding: identity) }
+  }
+}
+
 extension Desk {
   /// Has Apple give a transfer subject.
   @discardableResult
@@ -39,7 +46,7 @@ extension Desk {
   }
 
   fileprivate func holder(of subject: Subject) async throws -> Account? {
-    try await storage.find([.identity(ProviderIdentity(provider: appleProviderID, subject: subject))]).first
+    try await storage.holder(of: ProviderIdentity(provider: appleProviderID, subject: subject))
   }
 }
 
@@ -115,6 +122,9 @@ struct TransferTests {
       #expect(account.identities.first?.formerSubject == alice)
       #expect(account.identities.first?.transfer?.state == .rekeyed)
       #expect(try await desk.storage.state(of: before.session.id)?.refusal == nil)
+      // Whoever looks for the old subject finds the person.
+      let old = AccountKey.identity(ProviderIdentity(provider: appleProviderID, subject: alice))
+      #expect(try await desk.storage.find([old]) == [account])
       #expect(try await desk.deeds(.identityRekeyed) == [recipient.text])
       // Once is enough.
       #expect(try await desk.admit() == .overtaken)

@@ -57,6 +57,11 @@ struct ArrivalTests {
       #expect(try await stage.sql("SELECT former_subject FROM identities") == subject)
       #expect(try await stage.audited("identity_rekeyed") == [MockTeam.otherID])
       _ = try await service.refresh(before.refreshToken)
+      let found = try await stage.command(
+        "users", "list", "--provider", "apple.com", "--subject", subject, "--json")
+      let identities = try #require(try found.json.objects("users").first).objects("identities")
+      #expect(identities.map { $0.text("subject") } == [transfer.subject])
+      #expect(identities.map { $0.text("formerSubject") } == [subject])
       // The transfer has nothing more to do for this person.
       let late = try await stage.transfer(.import)
       #expect(late.status == 0, "\(late.errors)")

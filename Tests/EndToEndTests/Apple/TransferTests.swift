@@ -106,6 +106,24 @@ struct TransferTests {
     }
   }
 
+  @Test func `doctor looks at the keys of both teams`() async throws {
+    try await withMove { _, stage in
+      let both = try await stage.command("doctor", settings: Team.settingsAfterMove)
+      #expect(both.output.contains("ok  Apple key: key MOCKKEY002 of team MOCKTEAM02"))
+      #expect(both.output.contains("ok  Apple key of the old team: key MOCKKEY001 of team MOCKTEAM01"))
+      let one = try await stage.command("doctor", settings: Team.settings)
+      #expect(!one.output.contains("old team"))
+      let same = try await stage.command(
+        "doctor",
+        settings: Team.settingsAfterMove.merging(["BRAMLEY_APPLE_OLD_TEAM_ID": MockTeam.otherID]) { $1 })
+      #expect(same.output.contains("warning  Apple key of the old team: it is of the same team"))
+      let short = try await stage.command(
+        "doctor", settings: Team.settingsAfterMove.merging(["BRAMLEY_APPLE_OLD_KEY_ID": "short"]) { $1 })
+      #expect(short.output.contains("failed  Apple key of the old team: team id"))
+      #expect(short.status == 1)
+    }
+  }
+
   @Test func `a dry run asks nothing, and a limit is kept`() async throws {
     try await withMove { apple, stage in
       try await stage.populate(20)
