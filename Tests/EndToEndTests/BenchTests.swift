@@ -26,7 +26,7 @@ import Wire
     ["verify", "--fresh", "--count", "40"], ["introspect", "--count", "40"], ["jwks", "--count", "100"],
     ["firebase", "--count", "45", "--connections", "3"], ["replay", "--count", "60"],
     ["signin", "--count", "30", "--rate", "200/s"], ["jwks", "--count", "100", "--ramp", "100..400"],
-    ["verify", "--count", "60", "--threads", "2"],
+    ["verify", "--count", "60", "--threads", "2"], ["signin", "--count", "20", "--accounts", "1500"],
   ])
   func `a workload answers as it should, and its counts add up`(_ arguments: [String]) async throws {
     try await withStage { stage in
