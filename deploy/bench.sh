@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 # shellcheck source=deploy/packages.sh
 source deploy/packages.sh
 
-seconds=8 warm_up=2s quick=false large=false mint=60000
+seconds=6 warm_up=1500ms quick=false large=false mint=60000
 for argument in "$@"; do
   case "$argument" in
     --quick) quick=true seconds=1 warm_up=300ms mint=3000 ;;

@@ -62,8 +62,10 @@ package struct AppleEndpoints: Sendable {
   ) async throws(AppleFault) {
     let fields = [("token", token.reveal()), ("token_type_hint", hint)]
     let response = try await post("/auth/revoke", fields, for: client, by: key)
-    // The body of success is empty.
-    guard response.status == 200 else { throw AppleFault(errorOf: try jsonObject(of: response)) }
+    // The body of success is empty: a page with status 200 is somebody else's, and nothing was revoked.
+    if response.status == 200, response.body.isEmpty { return }
+    let object = try jsonObject(of: response)
+    guard response.status == 200, object["error"] == nil else { throw AppleFault(errorOf: object) }
   }
 
   func post(

@@ -133,7 +133,11 @@ struct AppleCalls: Sendable {
 
   private func setback(_ setback: AppleSetback, _ word: String, _ work: AppleWork) -> AppleWorkResult {
     let jitter = Double(entropy.bytes(1).first ?? 0) / 255
-    return work.result(after: setback, word, jitter: jitter, at: clock.now())
+    let result = work.result(after: setback, word, jitter: jitter, at: clock.now())
+    if case .dropped(let cause) = result {
+      log.error("apple_work_given_up", [.text("kind", work.kind.rawValue), .text("cause", cause)])
+    }
+    return result
   }
 
   private func counted<R>(

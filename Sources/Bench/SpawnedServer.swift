@@ -27,10 +27,10 @@ package final class SpawnedServer {
   ///   - parent: Where the folder is made; the speed of a commit is that of this file system.
   ///   - extra: More of its environment, as `NAME=VALUE`.
   ///   - log: Where its log goes to stay; nil for one that goes with the folder.
-  ///   - prepare: What has to be done to the database's file before.
+  ///   - accounts: How many there are in its database before it is measured.
   package init(
     path: String, in parent: String, extra: [String] = [], log: String? = nil,
-    prepare: (String) throws(LoadError) -> Void = { _ in }
+    accounts: Int = 0
   ) throws(LoadError) {
     // The service works in another folder.
     self.path = path.contains("/") && !path.hasPrefix("/") ? currentFolder() + "/" + path : path
@@ -40,7 +40,11 @@ package final class SpawnedServer {
     guard let folder = makeFolder(in: parent) else { throw .unavailable("cannot make a folder in \(parent)") }
     self.folder = folder
     do {
-      try prepare(folder + "/bench.db")
+      if accounts > 0 {
+        // It makes its keys only while the database is empty.
+        try startService(self.path, self.extra, folder, self.log, apple).stop()
+        try fillAccounts(accounts, in: folder + "/bench.db")
+      }
       program = try startService(self.path, self.extra, folder, self.log, apple)
     } catch {
       removeFolder(folder)

@@ -130,8 +130,8 @@ private func signInIntent(_ caller: Int, _ number: Int) -> SignInIntent {
     rules: SessionOpeningRules(maximum: 0), origin: Origin(actor: .person), retryWindow: 120, now: now)
 }
 
-/// Fills a database that is not there yet with accounts that have no session, as an import would.
-package func fillAccounts(_ count: Int, in path: String) throws(LoadError) {
+/// Fills a database with accounts that have no session, as an import would.
+func fillAccounts(_ count: Int, in path: String) throws(LoadError) {
   try waiting { () async throws(LoadError) in try await fill(count, path) }
 }
 

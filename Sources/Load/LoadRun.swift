@@ -103,8 +103,9 @@ package func runLoad(
       throw .unavailable("the system gives no thread")
     }
   }
-  let cost = watch(gauge, recording: recording, until: lastSend, server: server, isSilent: name.isEmpty) {
-    patience in
+  let cost = watch(
+    gauge, recording: recording, until: lastSend, server: server, isSilent: name.isEmpty, stop: stop
+  ) { patience in
     results.wait(atMost: patience) { $0.count == threads ? true : nil } != nil
   }
   return gather(
@@ -119,12 +120,16 @@ private func share(of whole: Int, _ part: Int, _ parts: Int) -> Int {
 /// Waits for the threads, shows how far they are, and measures what the server needs from the first recorded request
 /// on.
 ///
+/// A server that has not answered anything for half a minute is not waited for any longer.
+///
 /// - Parameter isDone: Waits for the threads, at most so many milliseconds, and tells whether all have ended.
 private func watch(
-  _ gauge: LoopGauge, recording: Int, until end: Int, server: Int32?, isSilent: Bool, isDone: (Int64) -> Bool
+  _ gauge: LoopGauge, recording: Int, until end: Int, server: Int32?, isSilent: Bool, stop: StopFlag,
+  isDone: (Int64) -> Bool
 ) -> ServerCost? {
   var before: (cpu: CPUTimes?, answered: Int)?
   var shown = (at: steadyNanoseconds(), answered: 0)
+  var progress = shown
   // Until recording begins the moment matters; afterwards a look now and then is enough, and takes nothing from the
   // server.
   while !isDone(before == nil ? Int64(min(max((recording - steadyNanoseconds()) / 1_000_000, 1), 20)) : 250) {
@@ -132,6 +137,9 @@ private func watch(
     if before == nil, now >= recording {
       before = (server.flatMap { CPUTimes(server: $0) }, gauge.answered.load(ordering: .relaxed))
     }
+    let soFar = gauge.answered.load(ordering: .relaxed)
+    if soFar != progress.answered { progress = (now, soFar) }
+    if now - max(progress.at, recording) > 30_000_000_000 { stop.set() }
     if !isSilent, now - shown.at >= 250_000_000 {
       let answered = gauge.answered.load(ordering: .relaxed)
       let rate = Double(answered - shown.answered) / Double(now - shown.at) * 1e9
@@ -164,12 +172,15 @@ private func gather(
   cost: ServerCost?,
   wasStopped: Bool
 ) -> LoadOutcome {
-  let lastAnswer = results.map(\.lastAnswer).max() ?? 0
+  let isServerGone = results.contains { $0.isServerGone }
+  var last = results.map(\.lastAnswer).max() ?? 0
+  // A server that stood still to the end has not answered faster for it.
+  if plan.count == nil, !wasStopped, !isServerGone { last = max(last, recording + plan.duration) }
   var report = RunReport(
     workload: name, load: plan.arrival.words(connections: plan.connections),
     isClosedLoop: !plan.arrival.isOpen,
     target: endpoint.authority, startedAt: systemClock.now().seconds,
-    seconds: max(0, Double(lastAnswer - recording) / 1e9), connections: plan.connections,
+    seconds: max(0, Double(last - recording) / 1e9), connections: plan.connections,
     threads: results.count)
   var findings = Findings()
   var refusals: [LoopResult.Reason: Int] = [:]
@@ -201,7 +212,6 @@ private func gather(
     use.microsecondsPerRequest = cost.nanosecondsPerAnswer / 1000
     report.server = use
   }
-  let isServerGone = results.contains { $0.isServerGone }
   report.warnings = warnings(report, isDry: results.contains { $0.isDry }, isServerGone, wasStopped)
   // Whoever shares a core also empties its caches: the same work then takes more of its time.
   if let cost, cost.others > 0.15 {
@@ -210,7 +220,9 @@ private func gather(
         + "response times")
   }
   let unopened = results.reduce(0) { $0 + $1.unopened }
-  if unopened > 0, !isServerGone { report.warnings.append("\(unopened) connections could not be opened") }
+  if unopened > 0, !isServerGone, !wasStopped {
+    report.warnings.append("\(unopened) connections could not be opened")
+  }
   return LoadOutcome(
     report: report, findings: findings, requestBytes: results.map(\.requestBytes).max() ?? 0,
     bodyBytes: results.map(\.bodyBytes).max() ?? 0, isServerGone: isServerGone, wasStopped: wasStopped)
@@ -220,7 +232,7 @@ private func warnings(
   _ report: RunReport, isDry: Bool, _ isServerGone: Bool, _ wasStopped: Bool
 ) -> [String] {
   var warnings: [String] = []
-  if report.client.busiest > 0.9 {
+  if report.client.busiest > 0.9, report.counts.answered > 0 {
     warnings.append(
       "the client was the bottleneck: a thread of it was busy nearly all the time; give it more threads")
   } else if report.counts.late * 20 > report.counts.answered, report.service.percentile(99) < 1_000_000 {

@@ -32,7 +32,7 @@ extension RunReport {
     case .p999: Double(response.percentile(99.9))
     case .p9999: Double(response.percentile(99.99))
     case .max: Double(response.maximum)
-    case .errors: Double(counts.failed)
+    case .errors: Double(counts.failed + counts.unanswered)
     case .late: Double(counts.late + counts.unsent)
     case .rate: rate
     // Microseconds of one request are milliseconds of a thousand.

@@ -24,6 +24,8 @@ enum Pragma {
   static let enterLogMode: StaticString = "PRAGMA journal_mode = WAL"
 
   // synchronous: FULL syncs the log at each commit; NORMAL would lose the last ones with the power.
+  // secure_delete: what is deleted is overwritten, whatever the library was built with: names and addresses go with the
+  // account.
   // cache_size: KiB, when negative. A checkpoint each 4 MiB of log; after one that was held up by a reader the
   // log shrinks to 16 MiB again.
   static let service = """
@@ -32,6 +34,7 @@ enum Pragma {
     PRAGMA journal_size_limit = 16777216;
     PRAGMA cache_size = -8192;
     PRAGMA temp_store = MEMORY;
+    PRAGMA secure_delete = ON;
     """
 
   static func limit(pages: Int64) -> String { "PRAGMA max_page_count = \(pages)" }

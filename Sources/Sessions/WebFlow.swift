@@ -38,6 +38,8 @@ package struct WebAttempt: Sendable, Equatable {
 package struct WebGrant: Sendable {
   let pending: PendingCredential
   let codeChallenge: [UInt8]
+  /// Where the app waits.
+  package let returnURL: String
   let code: Secret<String>?
   let redirectURI: String?
 
@@ -115,12 +117,12 @@ extension SessionIssuer {
 
   /// The one-time code for what a request has proved, good for ``Limits/webCodeSeconds``; nil only when the cryptography
   /// fails.
-  package func webCode(for request: SignInRequest, codeChallenge: [UInt8]) -> String? {
+  package func webCode(for request: SignInRequest, of attempt: WebAttempt) -> String? {
     let pending = pendingCredential(for: request, seconds: Limits.webCodeSeconds)
     return ring.text(
       of: WebGrant(
-        pending: pending, codeChallenge: codeChallenge, code: request.code?.text,
-        redirectURI: request.code?.redirectURI),
+        pending: pending, codeChallenge: attempt.codeChallenge, returnURL: attempt.returnURL,
+        code: request.code?.text, redirectURI: request.code?.redirectURI),
       entropy: entropy)
   }
 
@@ -168,6 +170,7 @@ extension WebGrant {
     var out = JSONWriter(reserving: 1024)
     out.member("pending", json: pending.json)
     out.member("codeChallenge", base64URLText(codeChallenge))
+    out.member("returnUrl", returnURL)
     out.member("code", code?.reveal())
     out.member("redirectUri", redirectURI)
     return out.finish()
@@ -175,8 +178,9 @@ extension WebGrant {
 
   fileprivate init?(_ object: JSONObject) {
     guard case .object(let inner) = object["pending"], let pending = PendingCredential(inner),
-      let codeChallenge = object.bytes("codeChallenge")
+      let codeChallenge = object.bytes("codeChallenge"), let returnURL = object.text("returnUrl")
     else { return nil }
+    self.returnURL = returnURL
     self.pending = pending
     self.codeChallenge = codeChallenge
     code = object.text("code").map { Secret($0) }

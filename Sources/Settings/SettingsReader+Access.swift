@@ -14,7 +14,7 @@ private func isReturnURL(_ url: String) -> Bool {
   let rest = url[colon...].dropFirst()
   let authority = rest.dropFirst(2).prefix { $0 != "/" && $0 != "?" }
   switch url[..<colon] {
-  case "https": return rest.hasPrefix("//") && !authority.isEmpty && !authority.contains("@")
+  case "https": return rest.hasPrefix("//") && isAuthority(authority)
   case "http":
     return rest.hasPrefix("//") && !authority.contains("@") && isLoopbackURL(String(url.prefix { $0 != "?" }))
   case let scheme:

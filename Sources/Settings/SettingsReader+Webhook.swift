@@ -46,7 +46,7 @@ private func isWebhookURL(_ url: String) -> Bool {
     return false
   }
   let authority = rest.prefix { $0 != "/" && $0 != "?" }
-  guard !authority.isEmpty, !authority.contains("@") else { return false }
+  guard isAuthority(authority) else { return false }
   // Its own reading stops at a slash.
   return scheme == "https://" || isLoopbackURL(scheme + authority)
 }

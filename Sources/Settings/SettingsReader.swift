@@ -350,6 +350,15 @@ private func isOrigin(_ text: String) -> Bool {
   isURL(text, schemes: ["https://", "http://"]) && text.split(separator: "/").count == 2
 }
 
+/// A host, or an address in brackets, with or without a port (RFC 3986 §3.2), and nobody's name before it.
+func isAuthority(_ text: Substring) -> Bool {
+  let end = text.first == "[" ? text.firstIndex(of: "]").map(text.index(after:)) : text.firstIndex(of: ":")
+  let host = text[..<(end ?? text.endIndex)]
+  let rest = text[host.endIndex...]
+  guard !host.isEmpty, host.hasPrefix("[") == host.hasSuffix("]"), !host.contains("@") else { return false }
+  return rest.isEmpty || (rest.first == ":" && portNumber(rest.dropFirst()) != nil)
+}
+
 /// Whether the host of an http or https URL is `localhost` or a literal loopback address.
 func isLoopbackURL(_ url: String) -> Bool {
   let scheme = url.hasPrefix("https://") ? "https://" : "http://"

@@ -56,8 +56,9 @@ extension AppleWork {
       guard isCode else { return .revoked }
       return .dropped((isSent ? AppleSurrender.codeAmbiguous : .codeRefused).rawValue)
     }
-    // Minutes for what an operator has to mend, seconds for the rest.
-    let first = setback == .misconfigured ? 60.0 : 5.0
+    // From a minute on for what an operator has to mend, seconds for the rest. Apple was seen not to know somebody once and to
+    // know him at the next call.
+    let first = setback == .misconfigured && attempts > 1 ? 30.0 : 5.0
     let doubled = first * Double(1 << min(max(attempts - 1, 0), 12))
     let until = now + Int64((min(doubled, 3600) * (0.8 + 0.4 * jitter)).rounded())
     let isUsedUp = isCode && (isSent || setback != .unsent)

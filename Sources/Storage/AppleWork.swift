@@ -207,7 +207,8 @@ private func keep(
       checkedAt: nil, dueAt: nextCheck, team: work.team))
 }
 
-/// What Apple was told to revoke is over here as well.
+/// What Apple was told to revoke is over here as well. Apple says the same of a token that it does not know, so what is
+/// kept here of the person and the client is revoked too, and not just forgotten.
 private func noteRevocation(
   of work: AppleWork, at now: UnixTime, in ledger: inout some Ledger
 ) throws(StorageError) {
@@ -217,7 +218,7 @@ private func noteRevocation(
   // What was given out later has its own day to be asked about.
   for grant in try ledger.appleGrants(of: subject)
   where grant.client == work.client && grant.obtainedAt <= work.createdAt {
-    try ledger.deleteAppleGrant(grant.id)
+    try ledger.queueRevocation(of: grant, for: work.account, at: now)
   }
   let identity = ProviderIdentity(provider: appleProviderID, subject: subject)
   // Who signed in again since then has consented again.
@@ -241,6 +242,17 @@ extension Ledger {
     try announce(.consentRevoked, of: account.id, provider: identity.provider, cause: cause, at: now)
   }
 
+  /// A token that is kept becomes a call that has it revoked.
+  fileprivate mutating func queueRevocation(
+    of grant: AppleGrant, for account: AccountID, at now: UnixTime
+  ) throws(StorageError) {
+    try deleteAppleGrant(grant.id)
+    try insert(
+      AppleWork(
+        secret: grant.secret, kind: .revoke, account: account, subject: nil, client: grant.client,
+        redirectURI: nil, createdAt: now, dueAt: now, team: grant.team))
+  }
+
   /// Lets go of a person: the tokens that Apple gave for him are to be revoked, and codes that wait as well.
   ///
   /// - Parameter subject: At Apple.
@@ -248,11 +260,7 @@ extension Ledger {
     _ subject: Subject, of account: AccountID, at now: UnixTime
   ) throws(StorageError) {
     for grant in try appleGrants(of: subject) {
-      try deleteAppleGrant(grant.id)
-      try insert(
-        AppleWork(
-          secret: grant.secret, kind: .revoke, account: account, subject: nil, client: grant.client,
-          redirectURI: nil, createdAt: now, dueAt: now, team: grant.team))
+      try queueRevocation(of: grant, for: account, at: now)
     }
     for var work in try appleWork(of: account) where work.subject == subject {
       switch work.kind {

@@ -28,7 +28,7 @@ func runWorkload(_ name: WorkloadName, _ list: [String], _ stop: StopFlag) throw
     try addFloor(name, options, run, target, to: &report, stop)
   }
   try write(report, options.arguments)
-  return verdict(report, options.thresholds, isServerGone: run.outcome.isServerGone)
+  return verdict(report, options.thresholds, run.outcome)
 }
 
 /// A run, and how it was offered.
@@ -56,9 +56,8 @@ private func replayAgain(
 ) throws(CommandFault) -> [String] {
   let sessions = outcome.findings.sessions.count
   guard sessions == 1, let grant = outcome.findings.collected.first else {
-    // A server that is gone, or refuses for another reason, has not broken this promise.
-    return outcome.isServerGone || outcome.report.counts.good == 0 && sessions == 0
-      ? [] : ["one Apple token opened \(sessions) sessions"]
+    // A server that is gone has not broken this promise.
+    return outcome.isServerGone || stop.isSet ? [] : ["one Apple token opened \(sessions) sessions"]
   }
   guard !outcome.isServerGone, !stop.isSet else { return [] }
   func send(_ kind: WorkloadKind, _ count: Int) throws(CommandFault) -> LoadOutcome {
@@ -100,11 +99,13 @@ private func addFloor(
 }
 
 /// What the exit status has to say.
-private func verdict(_ report: RunReport, _ thresholds: [Threshold], isServerGone: Bool) -> Int32 {
-  let failures = thresholds.compactMap { $0.failure(of: report) } + report.broken
+private func verdict(_ report: RunReport, _ thresholds: [Threshold], _ outcome: LoadOutcome) -> Int32 {
+  var failures = thresholds.compactMap { $0.failure(of: report) } + report.broken
+  // Nothing can be said of what was not measured.
+  if outcome.wasStopped, !thresholds.isEmpty { failures.append("stopped before its time") }
   for failure in failures { complain(failure) }
   if !failures.isEmpty { return ExitStatus.refused }
-  guard isServerGone else { return ExitStatus.done }
+  guard outcome.isServerGone else { return ExitStatus.done }
   complain("the server is gone")
   return ExitStatus.unavailable
 }

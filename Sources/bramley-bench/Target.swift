@@ -16,14 +16,10 @@ final class Target {
   init(_ options: LoadOptions) throws(CommandFault) {
     let arguments = options.arguments
     if let path = arguments["spawn"] {
-      let accounts = options.accounts
       let service = try attempt { () throws(LoadError) in
         try SpawnedServer(
           path: path, in: arguments["data"] ?? temporaryFolder, extra: arguments.all("env"),
-          log: arguments["log"],
-          prepare: { path throws(LoadError) in
-            if accounts > 0 { try fillAccounts(accounts, in: path) }
-          })
+          log: arguments["log"], accounts: options.accounts)
       }
       self.service = service
       idleBytes = ProcessMemory(of: service.program.process)?.resident

@@ -55,7 +55,10 @@ private let explained: [(code: String, status: Int, reasons: [String])] = [
   (
     "INVALID_IDP_RESPONSE", 400,
     [
-      "token_missing", "token_malformed", "token_too_large", "algorithm_not_allowed", "key_unknown",
+      "code_mismatch", "state_invalid", "state_expired", "state_of_another_browser",
+      "user_cancelled_authorize",
+      "apple_refused", "token_missing", "token_malformed", "token_too_large", "algorithm_not_allowed",
+      "key_unknown",
       "signature_invalid",
       "issuer_not_allowed", "audience_not_allowed", "token_expired", "token_too_old", "token_from_the_future",
       "claim_invalid", "header_not_allowed",
@@ -89,8 +92,12 @@ private let explained: [(code: String, status: Int, reasons: [String])] = [
     "INVALID_ARGUMENT", 400,
     [
       "body_malformed", "request_malformed", "duplicate_member", "field_missing", "field_type",
-      "field_too_long", "field_invalid", "field_unknown",
+      "field_too_long", "field_invalid", "field_unknown", "code_challenge_missing",
     ]
+  ),
+  ("INVALID_CONTINUE_URI", 400, ["return_url_not_allowed"]),
+  (
+    "INVALID_CODE", 400, ["code_invalid", "code_expired", "code_already_used", "code_verifier_mismatch"]
   ),
   ("INVALID_ARGUMENT", 404, ["not_found"]), ("INVALID_ARGUMENT", 405, ["method_not_allowed"]),
   ("INVALID_ARGUMENT", 408, ["request_timeout"]), ("INVALID_ARGUMENT", 413, ["body_too_large"]),

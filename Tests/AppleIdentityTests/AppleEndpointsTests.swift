@@ -53,14 +53,20 @@ private let noon = ManualClock()
     #expect(try FormBody(parsing: web.body)["redirect_uri"] == "https://app.example.com/?a=b&c")
   }
 
-  @Test func `V01 a revocation is done with 200, whatever the body`() async throws {
-    let answers = [[], Array("<html>".utf8)].map {
+  @Test func `V01 a revocation is done with 200, unless it is a page of somebody else's`() async throws {
+    let answers = [[], Array("{}\n".utf8), Array("<html>".utf8)].map {
       ScriptedFetcher.Step.answer(FetchResponse(status: 200, contentType: nil, body: $0))
     }
     let fetcher = ScriptedFetcher(answers)
     let key = try TeamKeyTests.key()
     for hint in ["refresh_token", "access_token"] {
       try await endpoints(fetcher).revoke(Secret("t"), hint: hint, for: client, by: key)
+    }
+    do {
+      try await endpoints(fetcher).revoke(Secret("t"), hint: "refresh_token", for: client, by: key)
+      Issue.record("a page is taken for a revocation")
+    } catch {
+      #expect(error == .transient(.notJSON))
     }
     #expect(fetcher.requests[0].url == "https://appleid.apple.com/auth/revoke")
     let form = try FormBody(parsing: fetcher.requests[1].body)

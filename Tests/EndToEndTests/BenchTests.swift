@@ -26,7 +26,7 @@ import Wire
     ["verify", "--fresh", "--count", "40"], ["introspect", "--count", "40"], ["jwks", "--count", "100"],
     ["firebase", "--count", "45", "--connections", "3"], ["replay", "--count", "60"],
     ["signin", "--count", "30", "--rate", "200/s"], ["jwks", "--count", "100", "--ramp", "100..400"],
-    ["verify", "--count", "60", "--threads", "2"],
+    ["verify", "--count", "60", "--threads", "2"], ["signin", "--count", "20", "--accounts", "1500"],
   ])
   func `a workload answers as it should, and its counts add up`(_ arguments: [String]) async throws {
     try await withStage { stage in
@@ -158,11 +158,86 @@ import Wire
     }
   }
 
-  /// A run of five minutes that has begun.
-  private func longRun(_ stage: Stage, _ service: Service) async throws -> ChildProcess {
+  /// Somebody who listens and is no Bramley: answers `{}` to everything, or nothing at all.
+  private func stranger(_ stage: Stage, answers: Bool) async throws -> String {
+    let script = """
+      import http.server, socket, sys
+      class Handler(http.server.BaseHTTPRequestHandler):
+          protocol_version = "HTTP/1.1"
+          def do_POST(self):
+              self.rfile.read(int(self.headers["Content-Length"]))
+              self.send_response(200)
+              self.send_header("Content-Length", "2")
+              self.end_headers()
+              self.wfile.write(b"{}")
+          def log_message(self, *words): pass
+      if sys.argv[1] == "True":
+          server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+          print(server.server_port, flush=True)
+          server.serve_forever()
+      listener = socket.create_server(("127.0.0.1", 0))
+      print(listener.getsockname()[1], flush=True)
+      sys.stdin.read()
+      """
     let child = stage.keep(
       try ChildProcess(
-        Program.bench, ["jwks", "--url", service.baseURL, "--duration", "5m", "--warm-up", "0s"],
+        Program.python, ["-c", script, answers ? "True" : "False"], environment: Program.environment,
+        folder: stage.folder, input: nil))
+    return "http://127.0.0.1:" + (try await child.line { !$0.isEmpty })
+  }
+
+  @Test(arguments: [true, false])
+  func `a server that signs nobody in passes for nothing`(_ answers: Bool) async throws {
+    try await withStage { stage in
+      let url = try await stranger(stage, answers: answers)
+      let finished = try await bench(
+        stage,
+        [
+          "signin", "--url", url, "--mint", "50", "--persons", "5", "--duration", "500ms", "--warm-up", "0s",
+          "--connections", "2", "--no-ceiling", "--fail-if", "errors>0",
+        ])
+      #expect(finished.status == 1, "\(finished.output) \(finished.errors)")
+      #expect(finished.errors.contains("errors>0"))
+    }
+  }
+
+  @Test func `a token that opens no session is no passed test either`() async throws {
+    try await withStage { stage in
+      let service = try await stage.start()
+      // Its client ids are others.
+      let finished = try await bench(
+        stage, ["replay", "--url", service.baseURL, "--count", "10", "--no-ceiling"])
+      #expect(finished.status == 1, "\(finished.output)")
+      #expect(finished.errors.contains("opened 0 sessions"))
+    }
+  }
+
+  @Test func `a report that cannot be written is printed`() async throws {
+    try await withStage { stage in
+      let finished = try await spawned(stage, ["jwks", "--count", "5", "--json", "/no/folder/report"])
+      #expect(finished.status == 69)
+      #expect(finished.output.contains("answered"))
+      #expect(finished.errors.contains("/no/folder/report"))
+    }
+  }
+
+  @Test func `a run that is interrupted has not passed`() async throws {
+    try await withStage { stage in
+      let service = try await stage.start()
+      let child = try await longRun(stage, service, ["--fail-if", "errors>0"])
+      child.send(signal: SIGINT)
+      #expect(try await child.ended() == .exit(1))
+      #expect(child.errorText.contains("stopped before its time"))
+    }
+  }
+
+  /// A run of five minutes that has begun.
+  private func longRun(
+    _ stage: Stage, _ service: Service, _ more: [String] = []
+  ) async throws -> ChildProcess {
+    let child = stage.keep(
+      try ChildProcess(
+        Program.bench, ["jwks", "--url", service.baseURL, "--duration", "5m", "--warm-up", "0s"] + more,
         environment: Program.environment, folder: stage.folder))
     // It has begun when there is more than nobody's connection.
     while try await openConnections(of: service) < 32 { await Task.yield() }

@@ -104,7 +104,11 @@ import Testing
     try await withListener(
       .test { $0.deadline = .milliseconds(200) },
       respond: { request in
-        if request.path == "/stuck" { await gate.pass() }
+        if request.path == "/stuck" {
+          await gate.pass()
+          // The answer is there first, and the cancellation a moment later.
+          for _ in 0..<1_000_000 where !Task.isCancelled { await Task.yield() }
+        }
         cancellations.append(Task.isCancelled)
         return await echo(request)
       }

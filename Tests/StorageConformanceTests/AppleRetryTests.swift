@@ -46,7 +46,12 @@ import Testing
       }
       #expect((4...6).contains(until.since(start)))
     }
-    guard case .postponed(let slow, let fault, false) = result(work(), .misconfigured) else {
+    guard case .postponed(let once, _, false) = result(work(), .misconfigured) else {
+      Issue.record("not postponed")
+      return
+    }
+    #expect(once == start + 5)
+    guard case .postponed(let slow, let fault, false) = result(work(attempts: 2), .misconfigured) else {
       Issue.record("it is not postponed")
       return
     }

@@ -162,12 +162,12 @@ struct SignInOperation: Sendable {
   private func code(
     of order: SignInOrder, beside token: VerifiedIdentityToken?, _ policy: RequestPolicy
   ) throws(Failure) -> AuthorizationCode? {
+    guard policy.hasAppleKey else { return nil }
     if let code = order.code {
       guard token?.fit(of: code) != .foreign else { throw Failure(.codeMismatch) }
-      guard policy.hasAppleKey else { return nil }
       return AuthorizationCode(text: Secret(code), redirectURI: order.redirectURI)
     }
-    guard policy.hasAppleKey, let code = order.possibleCode, token?.fit(of: code) == .bound else {
+    guard let code = order.possibleCode, token?.fit(of: code) == .bound else {
       return nil
     }
     return AuthorizationCode(text: Secret(code), redirectURI: order.redirectURI)

@@ -30,9 +30,9 @@ extension WebSignIn {
   func authorize(_ call: Call) throws(Failure) -> Response {
     let limits = call.policy.limits
     try limits.take(call.address, from: limits.signInsByAddress)
-    let fields = try call.request.queryFields(
-      named: "client_id", "redirect_uri", "return_url", "state", "code_challenge", "code_challenge_method",
-      "response_type", "scope")
+    // What is not known is passed over, and what is empty was left out (RFC 6749 §3.1): libraries send a nonce and a
+    // prompt whomever they speak to.
+    let fields = try call.request.queryFields()
     guard fields["redirect_uri"] == nil || fields["return_url"] == nil else {
       throw Failure(.duplicateMember, field: "return_url")
     }
@@ -51,7 +51,7 @@ extension WebSignIn {
       throw Failure(.fieldTooLong, field: "state")
     }
     let (client, rule) = try client(named: fields["client_id"], call.policy)
-    let browser = BrowserCookie(of: call.request) ?? BrowserCookie(from: entropy)
+    let browser = BrowserCookie(of: call.request, publicURL: publicURL) ?? BrowserCookie(from: entropy)
     let attempt = WebAttempt(
       client: client, nonce: base64URLText(entropy.bytes(32)), returnURL: returnURL, codeChallenge: challenge,
       clientState: fields["state"], browser: browser.digest,
@@ -114,7 +114,9 @@ extension WebSignIn {
     } catch {
       throw Failure(error == .expired ? .stateExpired : .stateInvalid)
     }
-    guard let browser = BrowserCookie(of: call.request), browser.isOne(of: attempt.browser) else {
+    guard let browser = BrowserCookie(of: call.request, publicURL: publicURL),
+      browser.isOne(of: attempt.browser)
+    else {
       throw Failure(.stateOfAnotherBrowser)
     }
     // It may have been taken off the list meanwhile.
@@ -138,7 +140,7 @@ extension WebSignIn {
     let request = try await operation.proven(order, call.policy).request
     guard request.audience == attempt.client else { throw Failure(.audienceNotAllowed) }
     guard !request.isTokenTooOld else { throw Failure(.tokenTooOld) }
-    guard let code = issuer.webCode(for: request, codeChallenge: attempt.codeChallenge) else {
+    guard let code = issuer.webCode(for: request, of: attempt) else {
       throw Failure(.internal)
     }
     return code
@@ -168,6 +170,7 @@ extension WebSignIn {
     guard let verifier = try fields.text("code_verifier", "codeVerifier") else {
       throw Failure(.fieldMissing, field: "code_verifier")
     }
+    guard isVerifier(verifier) else { throw Failure(.fieldInvalid, field: "code_verifier") }
     let grant: WebGrant
     do {
       grant = try issuer.webGrant(from: code)
@@ -175,7 +178,12 @@ extension WebSignIn {
       throw Failure(error == .expired ? .codeExpired : .codeInvalid)
     }
     guard grant.isFor(verifier: verifier) else { throw Failure(.codeVerifierMismatch) }
-    guard call.policy.appleRules.clients[grant.client] != nil else { throw Failure(.codeInvalid) }
+    let client = try fields.text("client_id", "clientId") ?? grant.client.text
+    let target = try fields.text("redirect_uri", "redirectUri") ?? grant.returnURL
+    // Whoever says for whom the code is has to be right (RFC 6749 §4.1.3).
+    guard client.utf8.elementsEqual(grant.client.text.utf8), target.utf8.elementsEqual(grant.returnURL.utf8),
+      call.policy.appleRules.clients[grant.client] != nil
+    else { throw Failure(.codeInvalid) }
     let limits = call.policy.limits
     try limits.take(Array(grant.subject.text.utf8), from: limits.signInsByAccount)
     do throws(OpeningRefusal) {
@@ -192,38 +200,42 @@ extension WebSignIn {
 /// Names a browser for as long as it is at Apple's page: the request that comes back comes from another site, so only a
 /// cookie that says `SameSite=None` is with it. It stays the same while several sign-ins are under way in one browser.
 private struct BrowserCookie {
-  private let text: String
+  /// More than one, when somebody else has set one of the name as well.
+  private let texts: [String]
 
   /// A new one.
-  init(from entropy: Entropy) { text = base64URLText(entropy.bytes(18)) }
+  init(from entropy: Entropy) { texts = [base64URLText(entropy.bytes(18))] }
 
-  /// The one that a request brings.
-  init?(of request: Request) {
-    let pairs = request.headers.all("Cookie").flatMap { $0.split(separator: ";") }
-    let values = pairs.compactMap { pair -> Substring? in
+  /// Those that a request brings; nil when there is none. With TLS only the name counts that no other host can set
+  /// (RFC 6265bis §4.1.3.2).
+  init?(of request: Request, publicURL: String) {
+    let start = Self.name(publicURL) + "="
+    let pairs: [Substring] = request.headers.all("Cookie").flatMap { $0.split(separator: ";") }
+    texts = pairs.compactMap { pair -> String? in
       let pair = pair.drop { $0 == " " }
-      let name = [Self.securedName, Self.plainName].first { pair.hasPrefix($0 + "=") }
-      return name.map { pair.dropFirst($0.utf8.count + 1) }
+      guard pair.hasPrefix(start) else { return nil }
+      let text = String(pair.dropFirst(start.count))
+      return (try? decodeBase64URL(text.utf8))?.count == 18 ? text : nil
     }
-    guard let value = values.first, (try? decodeBase64URL(value.utf8))?.count == 18 else { return nil }
-    text = String(value)
+    if texts.isEmpty { return nil }
   }
 
-  private static let securedName = "__Host-bramley-web"
-  private static let plainName = "bramley-web"
+  private static func name(_ publicURL: String) -> String {
+    publicURL.hasPrefix("https://") ? "__Host-bramley-web" : "bramley-web"
+  }
 
-  var digest: [UInt8] { sha256(Array(text.utf8)) }
+  var digest: [UInt8] { sha256(Array(texts[0].utf8)) }
 
-  func isOne(of digest: [UInt8]) -> Bool { constantTimeEqual(self.digest, digest) }
+  func isOne(of digest: [UInt8]) -> Bool {
+    texts.contains { constantTimeEqual(sha256(Array($0.utf8)), digest) }
+  }
 
   /// `Set-Cookie` (RFC 6265bis §4.1). Without TLS, which is on this machine alone, a browser takes no cookie for other
   /// sites; ports do not make them others.
   func field(publicURL: String) -> String {
     let isSecured = publicURL.hasPrefix("https://")
-    let life = "Path=/; HttpOnly; Max-Age=\(Limits.webAttemptSeconds)"
-    return isSecured
-      ? "\(Self.securedName)=\(text); Secure; SameSite=None; \(life)"
-      : "\(Self.plainName)=\(text); SameSite=Lax; \(life)"
+    return "\(Self.name(publicURL))=\(texts[0]); \(isSecured ? "Secure; SameSite=None" : "SameSite=Lax"); "
+      + "Path=/; HttpOnly; Max-Age=\(Limits.webAttemptSeconds)"
   }
 }
 
@@ -232,6 +244,17 @@ private func redirect(_ status: Int, to target: String) -> Response {
   Response(
     status: status,
     headers: ["Location": target, "Cache-Control": "no-store", "Referrer-Policy": "no-referrer"])
+}
+
+/// RFC 7636 §4.1.
+private func isVerifier(_ text: String) -> Bool {
+  (43...128).contains(text.utf8.count)
+    && text.utf8.allSatisfy { byte in
+      switch byte {
+      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+      default: "-._~".utf8.contains(byte)
+      }
+    }
 }
 
 /// A URL with more fields in its query.

@@ -41,18 +41,20 @@ final class WellKnown: Sendable {
     }
   }
 
-  /// OpenID Connect Discovery 1.0 §3, as far as it applies to a service without an authorization page.
+  /// OpenID Connect Discovery 1.0 §3 and RFC 8414 §2. The authorization page is Apple's.
   private func discoveryJSON(algorithms: [String]) -> [UInt8] {
     var out = JSONWriter(reserving: 1024)
     out.member("issuer", issuer.rules.issuer)
     out.member("jwks_uri", publicURL + "/.well-known/jwks.json")
+    out.member("authorization_endpoint", publicURL + "/v1/apple/authorize")
     out.member("token_endpoint", publicURL + "/v1/token")
     out.member("introspection_endpoint", publicURL + "/v1/introspect")
     out.member("revocation_endpoint", publicURL + "/v1/revoke")
-    out.member("response_types_supported", ["id_token"])
+    out.member("response_types_supported", ["code", "id_token"])
+    out.member("code_challenge_methods_supported", ["S256"])
     out.member("subject_types_supported", ["public"])
     out.member("id_token_signing_alg_values_supported", algorithms)
-    out.member("grant_types_supported", ["refresh_token"])
+    out.member("grant_types_supported", ["refresh_token", "authorization_code"])
     out.member("token_endpoint_auth_methods_supported", ["none"])
     // A service key is a bearer there; apps, which revoke, are public clients (RFC 8414 §2).
     out.member("introspection_endpoint_auth_methods_supported", ["Bearer"])

@@ -19,8 +19,11 @@ struct SignInWorkload: Workload {
   }
 
   mutating func took(_ answer: Answer, slot: Int) -> Outcome {
-    guard answer.status == 200 else { return .bad }
-    if collects, let session = answer.member("idToken"), let refresh = answer.member("refreshToken") {
+    // A 200 of somebody who signs nobody in is no sign-in.
+    guard answer.status == 200, let session = answer.member("idToken"),
+      let refresh = answer.member("refreshToken")
+    else { return .bad }
+    if collects {
       findings.collected.append(Grant(sessionToken: Array(session), refreshToken: Array(refresh)))
     }
     return .good

@@ -70,6 +70,36 @@ struct AppleRevocationTests {
     }
   }
 
+  @Test func `a page in the place of Apple's empty answer is no revocation`() async throws {
+    try await withAppleSide { apple, stage, service in
+      let session = try await settled(stage, service)
+      try await apple.behave(tokens: "page")
+      #expect(try await service.deleteAccount(session.idToken).status == 200)
+      try await apple.waits("it was tried") { $0.count("revoke", "page") >= 1 }
+      try await eventually("it waits for the next try") {
+        try await stage.sql("SELECT fault FROM apple_work") == "not_json"
+      }
+      try await apple.behave(tokens: "good")
+      #expect(try await stage.command("apple", "queue", "retry", "--all").status == 0)
+      try await eventually("the queue is empty") { try await stage.queued() == 0 }
+      #expect(try await apple.calls().count("revoke") == 1)
+    }
+  }
+
+  @Test func `a token of an app's that Apple does not know does not cost the one that is kept`() async throws
+  {
+    try await withAppleSide { apple, stage, service in
+      let session = try await settled(stage, service)
+      #expect(try await revoke(service, session, type: "2", "stale-access-token").status == 200)
+      try await eventually("the queue is empty") { try await stage.queued() == 0 }
+      let calls = try await apple.calls()
+      #expect(calls.count("revoke", "unknown") == 1)
+      #expect(calls.count("revoke") == 2)
+      #expect(try await stage.grants() == 0)
+      #expect(try await service.credentialState(session.idToken) == "revoked")
+    }
+  }
+
   @Test func `a code that still waits when its account goes is exchanged and revoked`() async throws {
     try await withAppleSide { apple, stage, service in
       try await apple.behave(tokens: "unavailable")
@@ -137,14 +167,15 @@ struct AppleRevocationTests {
       let answer = try await revoke(service, session, type: type, try Mint.code(subject))
       #expect(answer.status == 200, "\(answer)")
       #expect(String(decoding: answer.body, as: UTF8.self) == "{}")
-      try await apple.waits("it was revoked") { $0.count("revoke") == 1 }
+      // And with it the one that was kept.
+      try await apple.waits("it was revoked") { $0.count("revoke") == 2 }
       #expect(try await apple.calls().count("exchange") == 2)
       try await eventually("the state is known") {
         try await service.credentialState(session.idToken) == "revoked"
       }
       #expect(try await stage.grants() == 0)
       #expect(try await service.deleteAccount(session.idToken).status == 200)
-      #expect(try await stage.queued() == 0)
+      try await eventually("the queue is empty") { try await stage.queued() == 0 }
     }
   }
 
@@ -160,8 +191,9 @@ struct AppleRevocationTests {
       let tokens = try await Mint.tokens(of: Mint.code(subject), at: apple)
       let token = try #require(tokens.text(kind + "_token"))
       #expect(try await revoke(service, session, type: type, token).status == 200)
-      try await apple.waits("it was revoked") { $0.count("revoke") == 1 }
-      #expect(try await apple.calls().total("revoke") == 1)
+      // And with it the one that was kept.
+      try await apple.waits("it was revoked") { $0.count("revoke") == 2 }
+      #expect(try await apple.calls().total("revoke") == 2)
       #expect(try await apple.calls().count("revoke", "unknown") == 0)
     }
   }

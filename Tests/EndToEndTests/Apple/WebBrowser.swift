@@ -10,8 +10,7 @@ struct WebApp: Sendable {
   static let otherURL = "https://app.example.com/signed-in?from=apple"
   static let settings = ["BRAMLEY_RETURN_URLS": "\(returnURL), \(otherURL)"]
 
-  let verifier = "a verifier that is long enough, no. \(Mint.number())".replacingOccurrences(
-    of: " ", with: "-")
+  let verifier = "a.verifier~that-is-long_enough-for-the-RFC-no." + String(Mint.number())
   var challenge: String { base64URLText(sha256(Array(verifier.utf8))) }
 
   /// The path that the app opens in a browser.
@@ -30,12 +29,12 @@ struct WebApp: Sendable {
     try await service.send(trading(code, verifier: verifier))
   }
 
-  func trading(_ code: String, verifier: String? = nil) -> HTTPRequest {
+  func trading(_ code: String, verifier: String? = nil, _ more: [(String, String)] = []) -> HTTPRequest {
     .post(
       "/v1/token",
-      form: form([
-        ("grant_type", "authorization_code"), ("code", code), ("code_verifier", verifier ?? self.verifier),
-      ]))
+      form: form(
+        [("grant_type", "authorization_code"), ("code", code), ("code_verifier", verifier ?? self.verifier)]
+          + more))
   }
 }
 

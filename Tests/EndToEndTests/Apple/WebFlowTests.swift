@@ -73,7 +73,15 @@ import Wire
       let app = WebApp()
       var browser = WebBrowser(service)
       let code = try await code(app, &browser, apple)
-      for verifier in ["", app.challenge, app.verifier + "x", String(app.verifier.dropLast())] {
+      for verifier in ["short", String(repeating: "v", count: 129), app.verifier + "é"] {
+        let answer = try await app.trade(code, verifier: verifier, at: service)
+        try expect(answer, is: .argument("field_invalid"), field: "code_verifier")
+      }
+      for (name, value) in [("client_id", Client.app), ("redirect_uri", WebApp.otherURL)] {
+        let answer = try await service.send(app.trading(code, [(name, value)]))
+        try expect(answer, is: Refusal(400, "INVALID_CODE", "code_invalid"))
+      }
+      for verifier in ["", app.challenge, app.verifier + "x", "x" + app.verifier.dropFirst()] {
         let answer = try await app.trade(code, verifier: verifier, at: service)
         if verifier.isEmpty {
           try expect(answer, is: .argument("field_missing"), field: "code_verifier")
@@ -117,6 +125,24 @@ import Wire
       #expect(cookie.hasPrefix("__Host-bramley-web="))
       for attribute in ["Secure", "SameSite=None", "HttpOnly", "Path=/", "Max-Age=900"] {
         #expect(cookie.components(separatedBy: "; ").contains(attribute), "\(cookie)")
+      }
+    }
+  }
+
+  @Test func `W04 a cookie that another host has planted is neither taken nor in the way`() async throws {
+    try await withFlow(["BRAMLEY_PUBLIC_URL": "https://auth.example.com"]) { service, apple, _ in
+      var browser = WebBrowser(service)
+      var attacker = WebBrowser(service)
+      _ = try await attacker.begin(WebApp())
+      let plain = (attacker.cookie ?? "").replacingOccurrences(of: "__Host-bramley-web", with: "bramley-web")
+      let fields = try await browser.begin(WebApp())
+      let own = try #require(browser.cookie)
+      let posted = try await browser.agree(fields, to: apple, subject: Mint.subject())
+      let planted = try await attacker.come(back: posted, cookie: plain)
+      try expect(planted, is: .token("state_of_another_browser"))
+      for cookie in ["bramley-web=junk; \(own)", "__Host-bramley-web=junk; \(own)", "\(plain);\(own)"] {
+        let back = try await browser.come(back: posted, cookie: cookie).returned(to: WebApp.returnURL)
+        #expect(back["code"] != nil)
       }
     }
   }
@@ -200,7 +226,10 @@ import Wire
       try expect(
         try await answer(["state": String(repeating: "s", count: 513)]), is: .argument("field_too_long"),
         field: "state")
-      try expect(try await answer(["prompt": "none"]), is: .argument("field_unknown"), field: "prompt")
+      let library = try await answer([
+        "prompt": "none", "nonce": "of-a-library", "scope": "openid", "ui_locales": "",
+      ])
+      #expect(library.status == 302)
       try expect(
         try await answer(["redirect_uri": Optional<String>.none]), is: .argument("field_missing"),
         field: "redirect_uri")
