@@ -218,19 +218,13 @@ package struct AppleTransfer: Sendable {
     }
   }
 
-  /// Writes what Apple said: a few times, since a service beside this may hold the database for a while.
   private func written(
     _ write: () async throws(StorageError) -> TransferOutcome
   ) async throws(TransferFault) -> TransferOutcome {
-    var tries = 0
-    while true {
-      do throws(StorageError) {
-        return try await write()
-      } catch {
-        tries += 1
-        guard tries < 5 else { throw .storage(error) }
-        try? await Task.sleep(for: .milliseconds(200))
-      }
+    do {
+      return try await patiently(write)
+    } catch {
+      throw .storage(error)
     }
   }
 }

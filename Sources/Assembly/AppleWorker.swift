@@ -133,17 +133,11 @@ struct AppleWorker: Sendable {
     bell.ring()
   }
 
-  /// Writes what Apple said, which it may not say again: a few times, if it must be.
   private func written(_ event: StaticString, _ write: () async throws(StorageError) -> Void) async {
-    var tries = 0
-    while true {
-      do throws(StorageError) {
-        return try await write()
-      } catch {
-        tries += 1
-        guard tries < 5 else { return log.error(event, [.text("cause", "\(error)")]) }
-        try? await Task.sleep(for: .milliseconds(200))
-      }
+    do throws(StorageError) {
+      try await patiently(write)
+    } catch {
+      log.error(event, [.text("cause", "\(error)")])
     }
   }
 }

@@ -83,37 +83,34 @@ extension SQLiteLedger {
   }
 
   package mutating func update(_ account: Account) throws(StorageError) {
-    let touched = try statements.updateAccount.run { slots in
+    try statements.updateAccount.runOnOneRow { slots in
       slots.add(account.id.text)
       slots.addChanging(account)
     }
-    guard touched == 1 else { throw .defect }
   }
 
   package mutating func delete(_ account: AccountID) throws(StorageError) {
-    guard try statements.deleteAccount.run({ $0.add(account.text) }) == 1 else { throw .defect }
+    try statements.deleteAccount.runOnOneRow { $0.add(account.text) }
   }
 
   package mutating func insert(
     _ identity: LinkedIdentity, of account: AccountID
   ) throws(StorageError) {
-    let touched = try statements.insertIdentity.run { slots in
+    try statements.insertIdentity.runOnOneRow { slots in
       slots.add(account.text)
       slots.add(identity)
     }
-    guard touched == 1 else { throw .defect }
   }
 
   package mutating func update(_ identity: LinkedIdentity) throws(StorageError) {
-    guard try statements.updateIdentity.run({ $0.add(identity) }) == 1 else { throw .defect }
+    try statements.updateIdentity.runOnOneRow { $0.add(identity) }
   }
 
   package mutating func delete(_ identity: ProviderIdentity) throws(StorageError) {
-    let touched = try statements.deleteIdentity.run { slots in
+    try statements.deleteIdentity.runOnOneRow { slots in
       slots.add(identity.provider)
       slots.add(identity.subject.text)
     }
-    guard touched == 1 else { throw .defect }
   }
 }
 

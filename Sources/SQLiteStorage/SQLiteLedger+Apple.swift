@@ -24,7 +24,7 @@ extension SQLiteLedger {
   }
 
   package mutating func update(_ work: AppleWork) throws(StorageError) {
-    let touched = try statements.apple.updateWork.run { slots in
+    try statements.apple.updateWork.runOnOneRow { slots in
       slots.add(work.id.bytes)
       slots.add(work.kind.rawValue)
       slots.add(work.subject?.text)
@@ -33,11 +33,10 @@ extension SQLiteLedger {
       slots.add(work.fault)
       slots.add(work.isSent)
     }
-    guard touched == 1 else { throw .defect }
   }
 
   package mutating func deleteAppleWork(_ id: AppleSecretID) throws(StorageError) {
-    guard try statements.apple.deleteWork.run({ $0.add(id.bytes) }) == 1 else { throw .defect }
+    try statements.apple.deleteWork.runOnOneRow { $0.add(id.bytes) }
   }
 
   package mutating func appleWork(_ id: AppleSecretID) throws(StorageError) -> AppleWork? {
@@ -67,14 +66,11 @@ extension SQLiteLedger {
   }
 
   package mutating func appleWorkCounts() throws(StorageError) -> [AppleWorkCount] {
-    var counts: [AppleWorkCount] = []
-    try statements.apple.workCounts.each { (row: inout Row) throws(StorageError) in
-      counts.append(
-        AppleWorkCount(
-          kind: try required(AppleWork.Kind(rawValue: row.text())),
-          count: try required(Int(exactly: row.number())), oldest: try row.time()))
+    try statements.apple.workCounts.all { (row: inout Row) throws(StorageError) in
+      AppleWorkCount(
+        kind: try required(AppleWork.Kind(rawValue: row.text())),
+        count: try required(Int(exactly: row.number())), oldest: try row.time())
     }
-    return counts
   }
 
   package mutating func hastenAppleWork(to now: UnixTime) throws(StorageError) -> Int {
@@ -103,16 +99,15 @@ extension SQLiteLedger {
   }
 
   package mutating func update(_ grant: AppleGrant) throws(StorageError) {
-    let touched = try statements.apple.updateGrant.run { slots in
+    try statements.apple.updateGrant.runOnOneRow { slots in
       slots.add(grant.id.bytes)
       slots.add(grant.checkedAt)
       slots.add(grant.dueAt)
     }
-    guard touched == 1 else { throw .defect }
   }
 
   package mutating func deleteAppleGrant(_ id: AppleSecretID) throws(StorageError) {
-    guard try statements.apple.deleteGrant.run({ $0.add(id.bytes) }) == 1 else { throw .defect }
+    try statements.apple.deleteGrant.runOnOneRow { $0.add(id.bytes) }
   }
 
   package mutating func appleGrant(_ id: AppleSecretID) throws(StorageError) -> AppleGrant? {
@@ -151,16 +146,14 @@ extension SQLiteLedger {
   package mutating func appleSecrets(
     notSealedBy key: MasterKeyID, limit: Int
   ) throws(StorageError) -> [AppleSecret] {
-    var secrets: [AppleSecret] = []
-    try statements.apple.secretsNotSealedBy.each { slots in
+    try statements.apple.secretsNotSealedBy.all { slots in
       slots.add(key.bytes)
       slots.add(Int64(limit))
     } _: { (row: inout Row) throws(StorageError) in
       let id = try row.appleSecretID()
       let kind = try required(AppleSecretKind(rawValue: row.text()))
-      secrets.append(AppleSecret(id: id, kind: kind, sealed: try row.bytes(), masterKey: try row.masterKey()))
+      return AppleSecret(id: id, kind: kind, sealed: try row.bytes(), masterKey: try row.masterKey())
     }
-    return secrets
   }
 
   package mutating func reseal(_ secret: AppleSecret) throws(StorageError) {
@@ -179,17 +172,13 @@ extension Statement {
   fileprivate borrowing func appleWork(
     _ bind: (inout Slots) -> Void
   ) throws(StorageError) -> [AppleWork] {
-    var found: [AppleWork] = []
-    try each(bind) { (row: inout Row) throws(StorageError) in found.append(try row.appleWork()) }
-    return found
+    try all(bind) { (row: inout Row) throws(StorageError) in try row.appleWork() }
   }
 
   fileprivate borrowing func appleGrants(
     _ bind: (inout Slots) -> Void
   ) throws(StorageError) -> [AppleGrant] {
-    var found: [AppleGrant] = []
-    try each(bind) { (row: inout Row) throws(StorageError) in found.append(try row.appleGrant()) }
-    return found
+    try all(bind) { (row: inout Row) throws(StorageError) in try row.appleGrant() }
   }
 }
 

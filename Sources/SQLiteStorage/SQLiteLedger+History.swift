@@ -23,16 +23,14 @@ extension SQLiteLedger {
 
   package mutating func revocations(after position: Int64, limit: Int) throws(StorageError) -> RevocationPage
   {
-    var revocations: [Revocation] = []
-    try statements.revocationsAfter.each { slots in
+    let revocations = try statements.revocationsAfter.all { slots in
       slots.add(position)
       slots.add(Int64(limit))
     } _: { (row: inout Row) throws(StorageError) in
-      revocations.append(
-        Revocation(
-          position: try row.number(), kind: try required(Revocation.Kind(rawValue: row.text())),
-          account: try row.identifier(), session: try row.optionalSessionID(), at: try row.time(),
-          until: try row.time()))
+      Revocation(
+        position: try row.number(), kind: try required(Revocation.Kind(rawValue: row.text())),
+        account: try row.identifier(), session: try row.optionalSessionID(), at: try row.time(),
+        until: try row.time())
     }
     let last = try statements.lastRevocation.first { (row: inout Row) throws(StorageError) in
       try row.number()
@@ -57,25 +55,22 @@ extension SQLiteLedger {
   }
 
   package mutating func audit(_ query: AuditQuery) throws(StorageError) -> [ChainedEntry] {
-    var entries: [ChainedEntry] = []
-    let take: (inout Row) throws(StorageError) -> Void = { (row) throws(StorageError) in
-      entries.append(try row.chainedEntry())
+    let read: (inout Row) throws(StorageError) -> ChainedEntry = { (row) throws(StorageError) in
+      try row.chainedEntry()
     }
     if let account = query.account {
-      try statements.auditOfAccount.each(
+      return try statements.auditOfAccount.all(
         { slots in
           slots.add(account.text)
           slots.add(query.after)
           slots.add(Int64(query.limit))
-        }, take)
-    } else {
-      try statements.auditAfter.each(
-        { slots in
-          slots.add(query.after)
-          slots.add(Int64(query.limit))
-        }, take)
+        }, read)
     }
-    return entries
+    return try statements.auditAfter.all(
+      { slots in
+        slots.add(query.after)
+        slots.add(Int64(query.limit))
+      }, read)
   }
 
   package mutating func auditChain() throws(StorageError) -> AuditChainState {

@@ -21,16 +21,13 @@ extension SQLiteLedger {
   }
 
   package mutating func keptNotifications(limit: Int) throws(StorageError) -> [AppleNotificationRecord] {
-    var found: [AppleNotificationRecord] = []
-    try statements.notifications.kept.each { slots in
+    try statements.notifications.kept.all { slots in
       slots.add(Int64(limit))
     } _: { (row: inout Row) throws(StorageError) in
-      found.append(
-        AppleNotificationRecord(
-          digest: try row.bytes(), receivedAt: try row.time(), expiresAt: try row.time(),
-          unknown: try row.optionalText()))
+      AppleNotificationRecord(
+        digest: try row.bytes(), receivedAt: try row.time(), expiresAt: try row.time(),
+        unknown: try row.optionalText())
     }
-    return found
   }
 
   /// Returns how many went.

@@ -29,31 +29,27 @@ extension SQLiteLedger {
 
   /// A session that is over stays so: progress is written to a living one only.
   package mutating func update(_ session: Session) throws(StorageError) {
-    let touched: Int
     if let end = session.end {
-      touched = try statements.updateEndedSession.run { slots in
+      try statements.updateEndedSession.runOnOneRow { slots in
         slots.add(session.id.bytes)
         slots.addProgress(of: session)
         slots.add(end.rawValue)
         slots.add(session.endedAt)
       }
     } else {
-      touched = try statements.updateLivingSession.run { slots in
+      try statements.updateLivingSession.runOnOneRow { slots in
         slots.add(session.id.bytes)
         slots.addProgress(of: session)
       }
     }
-    guard touched == 1 else { throw .defect }
   }
 
   package mutating func sessions(of account: AccountID) throws(StorageError) -> [Session] {
-    var sessions: [Session] = []
-    try statements.sessionsOfAccount.each { slots in
+    try statements.sessionsOfAccount.all { slots in
       slots.add(account.text)
     } _: { (row: inout Row) throws(StorageError) in
-      sessions.append(try row.session())
+      try row.session()
     }
-    return sessions
   }
 
   package mutating func sessionCounts(

@@ -13,18 +13,15 @@ extension SQLiteLedger {
       slots.add(query.retriesRefused)
       slots.add(Int64(limit))
     }
-    var items: [TransferItem] = []
-    let take: (inout Row) throws(StorageError) -> Void = { (row) throws(StorageError) in
-      items.append(
-        TransferItem(
-          subject: try row.identifier(), client: try row.optionalIdentifier(),
-          transferSubject: try row.optionalIdentifier()))
+    let read: (inout Row) throws(StorageError) -> TransferItem = { (row) throws(StorageError) in
+      TransferItem(
+        subject: try row.identifier(), client: try row.optionalIdentifier(),
+        transferSubject: try row.optionalIdentifier())
     }
-    switch query.half {
-    case .toExport: try statements.transfers.toExport.each(bind, take)
-    case .toImport: try statements.transfers.toImport.each(bind, take)
+    return switch query.half {
+    case .toExport: try statements.transfers.toExport.all(bind, read)
+    case .toImport: try statements.transfers.toImport.all(bind, read)
     }
-    return items
   }
 
   package mutating func subject(
@@ -38,30 +35,25 @@ extension SQLiteLedger {
   }
 
   package mutating func transferCounts() throws(StorageError) -> [TransferCount] {
-    var counts: [TransferCount] = []
-    try statements.transfers.counts.each { slots in
+    try statements.transfers.counts.all { slots in
       slots.add(appleProviderID)
     } _: { (row: inout Row) throws(StorageError) in
-      counts.append(
-        TransferCount(
-          team: try row.identifier(), state: try required(IdentityTransfer.State(rawValue: row.text())),
-          count: try required(Int(exactly: row.number()))))
+      TransferCount(
+        team: try row.identifier(), state: try required(IdentityTransfer.State(rawValue: row.text())),
+        count: try required(Int(exactly: row.number())))
     }
-    return counts
   }
 
   package mutating func transferConflicts(
     to team: TeamID, limit: Int
   ) throws(StorageError) -> [TransferConflict] {
-    var conflicts: [TransferConflict] = []
-    try statements.transfers.conflicts.each { slots in
+    try statements.transfers.conflicts.all { slots in
       slots.add(appleProviderID)
       slots.add(team.text)
       slots.add(Int64(limit))
     } _: { (row: inout Row) throws(StorageError) in
-      conflicts.append(TransferConflict(account: try row.identifier(), other: try row.optionalText() ?? ""))
+      TransferConflict(account: try row.identifier(), other: try row.optionalText() ?? "")
     }
-    return conflicts
   }
 
   package mutating func identityCount(at provider: String) throws(StorageError) -> Int {

@@ -18,7 +18,7 @@ extension SQLiteLedger {
   }
 
   package mutating func update(_ event: WebhookEvent) throws(StorageError) {
-    let touched = try statements.webhooks.update.run { slots in
+    try statements.webhooks.update.runOnOneRow { slots in
       slots.add(event.id.text)
       slots.add(event.dueAt)
       slots.add(event.givesUpAt)
@@ -26,11 +26,10 @@ extension SQLiteLedger {
       slots.add(event.fault)
       slots.add(event.deadAt)
     }
-    guard touched == 1 else { throw .defect }
   }
 
   package mutating func deleteWebhook(_ id: WebhookID) throws(StorageError) {
-    guard try statements.webhooks.delete.run({ $0.add(id.text) }) == 1 else { throw .defect }
+    try statements.webhooks.delete.runOnOneRow { $0.add(id.text) }
   }
 
   package mutating func webhook(_ id: WebhookID) throws(StorageError) -> WebhookEvent? {
@@ -88,9 +87,7 @@ extension Statement {
   fileprivate borrowing func webhooks(
     _ bind: (inout Slots) -> Void
   ) throws(StorageError) -> [WebhookEvent] {
-    var found: [WebhookEvent] = []
-    try each(bind) { (row: inout Row) throws(StorageError) in found.append(try row.webhook()) }
-    return found
+    try all(bind) { (row: inout Row) throws(StorageError) in try row.webhook() }
   }
 }
 

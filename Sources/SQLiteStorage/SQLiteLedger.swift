@@ -43,16 +43,14 @@ extension SQLiteLedger {
     let version = try statements.signingKeyVersion.first { (row: inout Row) throws(StorageError) in
       try row.number()
     }
-    var keys: [SigningKeyRecord] = []
-    try statements.signingKeys.each { (row: inout Row) throws(StorageError) in
-      keys.append(
-        SigningKeyRecord(
-          id: try row.identifier(), algorithm: try row.text(),
-          role: try required(SigningKeyRole(rawValue: row.text())), createdAt: try row.time(),
-          activeSince: try row.optionalTime(), retiredAt: try row.optionalTime(),
-          isToRetire: try row.flag(), longestLifetime: try row.number(),
-          cookiesUntil: try row.optionalTime(), sealed: try row.bytes(), masterKey: try row.masterKey(),
-          certificate: try row.text()))
+    let keys = try statements.signingKeys.all { (row: inout Row) throws(StorageError) in
+      SigningKeyRecord(
+        id: try row.identifier(), algorithm: try row.text(),
+        role: try required(SigningKeyRole(rawValue: row.text())), createdAt: try row.time(),
+        activeSince: try row.optionalTime(), retiredAt: try row.optionalTime(),
+        isToRetire: try row.flag(), longestLifetime: try row.number(),
+        cookiesUntil: try row.optionalTime(), sealed: try row.bytes(), masterKey: try row.masterKey(),
+        certificate: try row.text())
     }
     return SigningKeyBook(version: try required(version), keys: keys)
   }

@@ -46,6 +46,20 @@ internal import Storage
     }
   }
 
+  /// Writes one row; when it is none or several, the statement or its caller is wrong.
+  func runOnOneRow(_ bind: (inout Slots) -> Void) throws(StorageError) {
+    guard try run(bind) == 1 else { throw .defect }
+  }
+
+  /// What is read of every row, in their order.
+  func all<Value>(
+    _ bind: (inout Slots) -> Void = { _ in }, _ read: (inout Row) throws(StorageError) -> Value
+  ) throws(StorageError) -> [Value] {
+    var found: [Value] = []
+    try each(bind) { (row: inout Row) throws(StorageError) in found.append(try read(&row)) }
+    return found
+  }
+
   private func fill(_ bind: (inout Slots) -> Void) throws(StorageError) {
     var slots = unsafe Slots(lending: raw)
     bind(&slots)

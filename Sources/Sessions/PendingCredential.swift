@@ -1,6 +1,5 @@
 package import Domain
 package import Storage
-internal import Crypto
 internal import Wire
 
 /// A credential that passed every check and then met an account that it may not enter: what it proved, to be
@@ -20,27 +19,19 @@ package struct PendingCredential: Sendable, Equatable {
   package var transferSubject: Subject?
 }
 
-// Behind the prefix: master-key id (8 bytes) and the sealed JSON; base64url. It names a person, so it is sealed and
-// not only signed; it is stateless, since what makes it single is the record of the credential.
-private let prefix = "bpt1."
-private let context = Array("pending credential".utf8)
+// It names a person, so it is sealed and not only signed; what makes it single is the record of the credential.
+private let sealedText = SealedText(
+  prefix: "bpt1.", context: Array("pending credential".utf8), key: \.pending)
 
 extension MasterKeyRing {
   /// The text of a pending credential; nil only when the cryptography fails.
   func text(of pending: PendingCredential, entropy: Entropy) -> String? {
-    guard let sealed = try? current.pending.seal(pending.json, context: context, entropy: entropy) else {
-      return nil
-    }
-    return prefix + base64URLText(current.id.bytes + sealed)
+    sealedText.close(pending.json, with: self, entropy: entropy)
   }
 
   /// Reads the text of a pending credential that is not over; nil for anything else.
   func pendingCredential(from text: String, now: UnixTime) -> PendingCredential? {
-    guard text.utf8.count <= Limits.tokenBytes, text.utf8.starts(with: prefix.utf8),
-      let bytes = try? decodeBase64URL(text.utf8.dropFirst(prefix.utf8.count)),
-      let id = MasterKeyID(bytes.prefix(MasterKeyID.byteCount)), let key = self[id],
-      let json = key.pending.open(Array(bytes.dropFirst(MasterKeyID.byteCount)), context: context),
-      let object = try? JSONObject(parsing: json), let pending = PendingCredential(object),
+    guard let pending = sealedText.open(text, with: self).flatMap(PendingCredential.init),
       now < pending.expiresAt
     else { return nil }
     return pending

@@ -60,47 +60,26 @@ package enum WebRefusal: Error, Equatable, Sendable {
   case expired
 }
 
-// Behind the prefix: master-key id (8 bytes) and the sealed JSON; base64url.
-private enum Envelope: String {
-  case attempt = "bwa1."
-  case grant = "bwg1."
-
-  var context: [UInt8] { Array("web flow \(rawValue)".utf8) }
-}
+private let sealedAttempt = SealedText(prefix: "bwa1.", context: Array("web flow bwa1.".utf8), key: \.web)
+private let sealedGrant = SealedText(prefix: "bwg1.", context: Array("web flow bwg1.".utf8), key: \.web)
 
 extension MasterKeyRing {
-  private func close(_ json: [UInt8], in envelope: Envelope, _ entropy: Entropy) -> String? {
-    guard let sealed = try? current.web.seal(json, context: envelope.context, entropy: entropy) else {
-      return nil
-    }
-    return envelope.rawValue + base64URLText(current.id.bytes + sealed)
-  }
-
-  private func open(_ text: String, in envelope: Envelope) -> JSONObject? {
-    guard text.utf8.count <= Limits.tokenBytes, text.utf8.starts(with: envelope.rawValue.utf8),
-      let bytes = try? decodeBase64URL(text.utf8.dropFirst(envelope.rawValue.utf8.count)),
-      let id = MasterKeyID(bytes.prefix(MasterKeyID.byteCount)), let key = self[id],
-      let json = key.web.open(Array(bytes.dropFirst(MasterKeyID.byteCount)), context: envelope.context)
-    else { return nil }
-    return try? JSONObject(parsing: json)
-  }
-
   func text(of attempt: WebAttempt, entropy: Entropy) -> String? {
-    close(attempt.json, in: .attempt, entropy)
+    sealedAttempt.close(attempt.json, with: self, entropy: entropy)
   }
 
   func text(of grant: WebGrant, entropy: Entropy) -> String? {
-    close(grant.json, in: .grant, entropy)
+    sealedGrant.close(grant.json, with: self, entropy: entropy)
   }
 
   func webAttempt(from text: String, now: UnixTime) throws(WebRefusal) -> WebAttempt {
-    guard let attempt = open(text, in: .attempt).flatMap(WebAttempt.init) else { throw .invalid }
+    guard let attempt = sealedAttempt.open(text, with: self).flatMap(WebAttempt.init) else { throw .invalid }
     guard now < attempt.expiresAt else { throw .expired }
     return attempt
   }
 
   func webGrant(from text: String, now: UnixTime) throws(WebRefusal) -> WebGrant {
-    guard let grant = open(text, in: .grant).flatMap(WebGrant.init) else { throw .invalid }
+    guard let grant = sealedGrant.open(text, with: self).flatMap(WebGrant.init) else { throw .invalid }
     guard now < grant.pending.expiresAt else { throw .expired }
     return grant
   }

@@ -14,9 +14,9 @@ private func isReturnURL(_ url: String) -> Bool {
   let rest = url[colon...].dropFirst()
   let authority = rest.dropFirst(2).prefix { $0 != "/" && $0 != "?" }
   switch url[..<colon] {
-  case "https": return rest.hasPrefix("//") && isAuthority(authority)
+  case "https": return rest.hasPrefix("//") && authorityHost(authority) != nil
   case "http":
-    return rest.hasPrefix("//") && !authority.contains("@") && isLoopbackURL(String(url.prefix { $0 != "?" }))
+    return rest.hasPrefix("//") && isLoopbackURL(String(url.prefix { $0 != "?" }))
   case let scheme:
     return !rest.isEmpty && scheme.contains(".") && ("a"..."z").contains(scheme.first ?? " ")
       && scheme.utf8.allSatisfy {

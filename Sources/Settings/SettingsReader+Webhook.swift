@@ -46,7 +46,7 @@ private func isWebhookURL(_ url: String) -> Bool {
     return false
   }
   let authority = rest.prefix { $0 != "/" && $0 != "?" }
-  guard isAuthority(authority) else { return false }
+  guard authorityHost(authority) != nil else { return false }
   // Its own reading stops at a slash.
   return scheme == "https://" || isLoopbackURL(scheme + authority)
 }

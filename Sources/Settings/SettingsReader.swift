@@ -350,23 +350,22 @@ private func isOrigin(_ text: String) -> Bool {
   isURL(text, schemes: ["https://", "http://"]) && text.split(separator: "/").count == 2
 }
 
-/// A host, or an address in brackets, with or without a port (RFC 3986 §3.2), and nobody's name before it.
-func isAuthority(_ text: Substring) -> Bool {
+/// The host of an authority with or without a port (RFC 3986 §3.2); an address keeps its brackets. Nil where there is
+/// none, somebody's name stands before it, or the port is no number of one.
+func authorityHost(_ text: Substring) -> Substring? {
   let end = text.first == "[" ? text.firstIndex(of: "]").map(text.index(after:)) : text.firstIndex(of: ":")
   let host = text[..<(end ?? text.endIndex)]
   let rest = text[host.endIndex...]
-  guard !host.isEmpty, host.hasPrefix("[") == host.hasSuffix("]"), !host.contains("@") else { return false }
-  return rest.isEmpty || (rest.first == ":" && portNumber(rest.dropFirst()) != nil)
+  guard !host.isEmpty, host.hasPrefix("[") == host.hasSuffix("]"), !host.contains("@"),
+    rest.isEmpty || (rest.first == ":" && portNumber(rest.dropFirst()) != nil)
+  else { return nil }
+  return host
 }
 
 /// Whether the host of an http or https URL is `localhost` or a literal loopback address.
 func isLoopbackURL(_ url: String) -> Bool {
   let scheme = url.hasPrefix("https://") ? "https://" : "http://"
-  let authority = url.dropFirst(scheme.count).prefix { $0 != "/" }
-  let end = authority.hasPrefix("[") ? authority.firstIndex(of: "]").map(authority.index(after:)) : nil
-  let host = end.map { authority[..<$0] } ?? authority.prefix { $0 != ":" }
-  let rest = authority[host.endIndex...]
-  guard rest.isEmpty || (rest.first == ":" && portNumber(rest.dropFirst()) != nil) else { return false }
+  guard let host = authorityHost(url.dropFirst(scheme.count).prefix { $0 != "/" }) else { return false }
   let bytes = host.split(separator: ".", omittingEmptySubsequences: false)
   return host == "localhost" || host == "[::1]"
     || (bytes.count == 4 && bytes[0] == "127" && bytes.allSatisfy { isDigits($0) && UInt8($0) != nil })

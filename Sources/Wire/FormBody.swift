@@ -75,12 +75,21 @@ package func percentEncoded(_ text: String) -> String {
   let digits = Array("0123456789ABCDEF".utf8)
   var out: [UInt8] = []
   for byte in text.utf8 {
-    switch byte {
-    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-      UInt8(ascii: "~"):
+    if isUnreserved(byte) {
       out.append(byte)
-    default: out.append(contentsOf: [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]])
+    } else {
+      out.append(contentsOf: [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]])
     }
   }
   return String(decoding: out, as: UTF8.self)
+}
+
+/// Whether a byte is of the unreserved set of RFC 3986 §2.3.
+package func isUnreserved(_ byte: UInt8) -> Bool {
+  switch byte {
+  case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+    UInt8(ascii: "~"):
+    true
+  default: false
+  }
 }

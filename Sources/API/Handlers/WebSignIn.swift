@@ -248,13 +248,7 @@ private func redirect(_ status: Int, to target: String) -> Response {
 
 /// RFC 7636 §4.1.
 private func isVerifier(_ text: String) -> Bool {
-  (43...128).contains(text.utf8.count)
-    && text.utf8.allSatisfy { byte in
-      switch byte {
-      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-      default: "-._~".utf8.contains(byte)
-      }
-    }
+  (43...128).contains(text.utf8.count) && text.utf8.allSatisfy(isUnreserved)
 }
 
 /// A URL with more fields in its query.
