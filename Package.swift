@@ -151,6 +151,9 @@ let package = Package(
       swiftSettings: relaxed),
     // The programs that tests start, and values that tests wait for.
     .target(name: "TestProcesses", path: "Tests/TestProcesses", swiftSettings: relaxed),
+    // An app with the kit, so that tests have several processes with one session.
+    .executableTarget(
+      name: "client-app", dependencies: ["BramleyClient"], path: "Tests/ClientApp", swiftSettings: relaxed),
     // Reads openapi.yaml and holds answers against it.
     .target(
       name: "Contract", dependencies: ["CYAML", "Wire"], path: "Tests/Contract", swiftSettings: relaxed),
@@ -180,7 +183,11 @@ let package = Package(
       ]),
     tests(
       "EndToEndTests",
-      ["BramleyClient", "BramleyVerifier", "Contract", "MockApple", "Crypto", "Domain", "TestProcesses", "Wire"]),
+      [
+        "BramleyClient", "BramleyVerifier", "Contract", "MockApple", "Crypto", "Domain", "TestProcesses",
+        "Wire",
+        "client-app",
+      ]),
   ]
 )
 

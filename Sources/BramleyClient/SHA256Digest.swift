@@ -15,9 +15,12 @@
       message += [UInt8](repeating: 0, count: (120 - message.count % 64) % 64)
       message += bigEndian(UInt64(bytes.count) * 8)
       var hash: [UInt32] = [
-        0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
+        0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab,
+        0x5be0_cd19,
       ]
-      for start in stride(from: 0, to: message.count, by: 64) { compress(message[start..<start + 64], into: &hash) }
+      for start in stride(from: 0, to: message.count, by: 64) {
+        compress(message[start..<start + 64], into: &hash)
+      }
       return hash.flatMap { bigEndian($0) }
     }
 
@@ -36,7 +39,8 @@
       var (e, f, g, h) = (hash[4], hash[5], hash[6], hash[7])
       for index in 0..<64 {
         let choice = (e & f) ^ (~e & g)
-        let first = h &+ (turned(e, 6) ^ turned(e, 11) ^ turned(e, 25)) &+ choice &+ constants[index] &+ words[index]
+        let first =
+          h &+ (turned(e, 6) ^ turned(e, 11) ^ turned(e, 25)) &+ choice &+ constants[index] &+ words[index]
         let majority = (a & b) ^ (a & c) ^ (b & c)
         let second = (turned(a, 2) ^ turned(a, 13) ^ turned(a, 22)) &+ majority
         (h, g, f, e, d, c, b, a) = (g, f, e, d &+ first, c, b, a, first &+ second)
@@ -49,7 +53,9 @@
     }
 
     private static func bigEndian<Number: FixedWidthInteger>(_ number: Number) -> [UInt8] {
-      stride(from: Number.bitWidth - 8, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> Number($0)) }
+      stride(from: Number.bitWidth - 8, through: 0, by: -8).map {
+        UInt8(truncatingIfNeeded: number >> Number($0))
+      }
     }
 
     /// FIPS 180-4 §4.2.2: the first 32 bits of the fractional parts of the cube roots of the first 64 primes.

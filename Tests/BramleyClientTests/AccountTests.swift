@@ -9,7 +9,9 @@ import Testing
 
 /// What a person does with the account.
 @Suite struct AccountTests {
-  @Test func `reauthenticating as somebody else leaves who is signed in, and ends the other session`() async throws {
+  @Test func `reauthenticating as somebody else leaves who is signed in, and ends the other session`()
+    async throws
+  {
     let device = Device()
     let (auth, user) = try await device.signedIn()
     let token = try await user.getIDToken()
@@ -18,10 +20,13 @@ import Testing
     #expect(auth.currentUser == user)
     #expect(try await user.getIDToken() == token)
     #expect(try await auth.resumeSignIn() == nil)
+    try await device.service.isTold()
   }
 
   @Test(arguments: ["EMAIL_NOT_FOUND", "USER_NOT_FOUND"])
-  func `reauthenticating as somebody unknown makes no account and signs nobody out`(_ word: String) async throws {
+  func `reauthenticating as somebody unknown makes no account and signs nobody out`(_ word: String)
+    async throws
+  {
     let device = Device()
     let (auth, user) = try await device.signedIn()
     device.service.play(.answer(400, word))
@@ -87,7 +92,8 @@ import Testing
     let members = try #require(try JSONSerialization.jsonObject(with: body) as? [String: String])
     let token = try await user.getIDToken()
     #expect(members == ["idToken": token, "providerId": "apple.com", "token": "c0de", "tokenType": "CODE"])
-    #expect(await fault { try await Device().app().revokeToken(withAuthorizationCode: "c") }.code == .nullUser)
+    #expect(
+      await fault { try await Device().app().revokeToken(withAuthorizationCode: "c") }.code == .nullUser)
   }
 
   // MARK: Consent
@@ -107,7 +113,9 @@ import Testing
     #expect(try await user.credentialState() == state)
   }
 
-  @Test func `without a device that knows, the service decides, and without both it is an outage`() async throws {
+  @Test func `without a device that knows, the service decides, and without both it is an outage`()
+    async throws
+  {
     let device = Device()
     let (auth, user) = try await device.signedIn()
     #expect(try await user.credentialState() == .authorized)

@@ -8,23 +8,26 @@ import Testing
   @Test func `every code of the contract has a case of its own name here, and no other has`() throws {
     let codes = try APIDocument.shared.get().words(of: "Code")
     #expect(codes.count > 40)
-    #expect(RefusalCode.allCases.map(\.rawValue).sorted() == codes.sorted())
+    #expect(RefusalWords.authCodes.keys.sorted() == codes.sorted())
     // Only a fault of the service's is one without a name.
-    #expect(RefusalCode.allCases.filter { $0.authCode == .internalError } == [.internal])
+    #expect(RefusalWords.authCodes.filter { $0.value == .internalError }.keys.sorted() == ["INTERNAL"])
+    #expect(RefusalWords.endingSessions.isSubset(of: codes))
   }
 
-  @Test(arguments: RefusalCode.allCases)
-  func `a refusal comes out as its case, with name, sentence, reason and request`(_ word: RefusalCode) async throws {
+  @Test(arguments: RefusalWords.authCodes.keys.sorted())
+  func `a refusal comes out as its case, with name, sentence, reason and request`(_ word: String)
+    async throws
+  {
     let device = Device()
     let auth = device.app()
-    let trick = ServiceDouble.Trick.answer(400, word.rawValue, reason: "a_reason")
+    let trick = ServiceDouble.Trick.answer(400, word, reason: "a_reason")
     device.service.play(trick, trick, trick)
     let (code, details) = await fault { _ = try await auth.signIn(with: credential()) }
     let expected = try #require(code)
-    #expect(expected == word.authCode)
+    #expect(expected == RefusalWords.authCodes[word])
     #expect(details[AuthErrorUserInfoNameKey] as? String == expected.name)
     #expect(details[AuthErrors.userInfoNameKey] as? String == expected.name)
-    #expect(details[AuthErrorUserInfoServiceCodeKey] as? String == word.rawValue)
+    #expect(details[AuthErrorUserInfoServiceCodeKey] as? String == word)
     #expect(details[AuthErrorUserInfoReasonKey] as? String == "a_reason")
     #expect(details[AuthErrorUserInfoRequestIDKey] as? String == "r1")
     #expect(details[NSLocalizedDescriptionKey] as? String == "A sentence.")
@@ -37,8 +40,10 @@ import Testing
     (.networkError, 17020, "ERROR_NETWORK_ERROR"), (.userTokenExpired, 17021, "ERROR_USER_TOKEN_EXPIRED"),
     (.invalidAPIKey, 17023, "ERROR_INVALID_API_KEY"), (.userMismatch, 17024, "ERROR_USER_MISMATCH"),
     (.credentialAlreadyInUse, 17025, "ERROR_CREDENTIAL_ALREADY_IN_USE"),
-    (.invalidContinueURI, 17031, "ERROR_INVALID_CONTINUE_URI"), (.tooManyRequests, 17010, "ERROR_TOO_MANY_REQUESTS"),
-    (.emailAlreadyInUse, 17007, "ERROR_EMAIL_ALREADY_IN_USE"), (.internalError, 17999, "ERROR_INTERNAL_ERROR"),
+    (.invalidContinueURI, 17031, "ERROR_INVALID_CONTINUE_URI"),
+    (.tooManyRequests, 17010, "ERROR_TOO_MANY_REQUESTS"),
+    (.emailAlreadyInUse, 17007, "ERROR_EMAIL_ALREADY_IN_USE"),
+    (.internalError, 17999, "ERROR_INTERNAL_ERROR"),
   ])
   func `numbers and names are Firebase's`(_ code: AuthErrorCode, _ number: Int, _ name: String) {
     #expect(code.rawValue == number)

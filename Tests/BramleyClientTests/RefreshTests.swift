@@ -27,7 +27,9 @@ import Testing
     #expect(device.service.count("/v1/token") == count)
   }
 
-  @Test func `forcing asks although the token is good, and a hundred who force at once ask once`() async throws {
+  @Test func `forcing asks although the token is good, and a hundred who force at once ask once`()
+    async throws
+  {
     let device = Device()
     let (_, user) = try await device.signedIn()
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -39,7 +41,9 @@ import Testing
     #expect(device.service.count("/v1/token") == 2)
   }
 
-  @Test func `in an outage a token that is still good is given, and without one nobody is signed out`() async throws {
+  @Test func `in an outage a token that is still good is given, and without one nobody is signed out`()
+    async throws
+  {
     let device = Device()
     let (auth, user) = try await device.signedIn()
     let first = try await user.getIDToken()
@@ -58,14 +62,16 @@ import Testing
   static let outages: [ServiceDouble.Trick] = [
     .answer(503, "UNAVAILABLE", reason: "storage_unavailable", headers: ["retry-after": "1"]),
     .answer(429, "TOO_MANY_ATTEMPTS_TRY_LATER", headers: ["retry-after": "1"]), .answer(500, "INTERNAL"),
-    .answer(408, "INVALID_ARGUMENT", reason: "request_timeout"), .fail(.timedOut), .fail(.cannotConnectToHost),
+    .answer(408, "INVALID_ARGUMENT", reason: "request_timeout"), .fail(.timedOut),
+    .fail(.cannotConnectToHost),
     .fail(.cannotFindHost), .fail(.secureConnectionFailed),
     // A hotel's page, a proxy's, and one that says 400 or 401 without being the service.
     .raw(TransportAnswer(status: 200, body: Data("<html>Welcome".utf8))),
     .raw(TransportAnswer(status: 200, body: Data(#"{"ok":true}"#.utf8))),
     .raw(TransportAnswer(status: 302, headers: ["location": "http://portal.example/"], body: Data())),
     .raw(TransportAnswer(status: 400, body: Data("Bad Request".utf8))),
-    .raw(TransportAnswer(status: 401, body: Data())), .raw(TransportAnswer(status: 404, body: Data("{}".utf8))),
+    .raw(TransportAnswer(status: 401, body: Data())),
+    .raw(TransportAnswer(status: 404, body: Data("{}".utf8))),
     .raw(TransportAnswer(status: 502, body: Data("<html>".utf8))),
     // No word that ends a session.
     .answer(400, "INVALID_GRANT_TYPE"), .answer(403, "PERMISSION_DENIED"), .answer(404, "INVALID_ARGUMENT"),

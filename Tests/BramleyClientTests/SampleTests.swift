@@ -50,6 +50,7 @@ import Testing
     #expect(try await model.authorization() == "Bearer \(token ?? "")")
     model.signOut()
     while model.authenticationState != .unauthenticated { await Task.yield() }
+    try await device.service.isTold()
     device.service.play(.answer(400, "INVALID_IDP_RESPONSE"))
     await model.handleSignInWithAppleCompletion("apple2", nil)
     #expect(model.errorMessage == "A sentence.")
@@ -59,7 +60,9 @@ import Testing
   @Test func `a bridge of Flutter passes values and errors on`() async throws {
     _ = configure()
     let bridge = BramleyBridge()
-    func call(_ method: String, _ arguments: [String: String] = [:]) async -> ([String: String]?, BridgeError?) {
+    func call(_ method: String, _ arguments: [String: String] = [:]) async -> (
+      [String: String]?, BridgeError?
+    ) {
       await withCheckedContinuation { continuation in
         bridge.handle(method, arguments) { continuation.resume(returning: ($0, $1)) }
       }
@@ -71,10 +74,12 @@ import Testing
     #expect(await call("Auth#signInWithCredential", apple).0 == ["uid": "person1", "isNewUser": "true"])
     #expect(await call("User#getIdToken", ["forceRefresh": "true"]).0?["token"]?.isEmpty == false)
     #expect(await call("Auth#signOut").0 == [:])
+    try await device.service.isTold()
     device.service.play(.answer(400, "MISSING_OR_INVALID_NONCE", reason: "nonce_double_hashed"))
     let error = await call("Auth#signInWithCredential", apple.merging(["idToken": "apple2"]) { $1 }).1
     #expect(error?.code == "missing-or-invalid-nonce")
     #expect(error?.details == ["reason": "nonce_double_hashed"])
-    #expect(await call("Auth#signInWithCredential", ["providerId": "google.com"]).1?.code == "invalid-provider-id")
+    #expect(
+      await call("Auth#signInWithCredential", ["providerId": "google.com"]).1?.code == "invalid-provider-id")
   }
 }

@@ -44,6 +44,11 @@ final class ServiceDouble: Transport {
   var paths: [String] { state.read { $0.requests.map { $0.url?.path ?? "" } } }
   func count(_ path: String) -> Int { paths.count { $0 == path } }
 
+  /// Waits until it was told that a session is over.
+  func isTold() async throws {
+    _ = try await state.first { $0.requests.last?.url?.path == "/v1/signOut" ? true : nil }
+  }
+
   func play(_ tricks: Trick...) { state.update { $0.tricks += tricks } }
 
   func answer(to request: URLRequest) async throws -> TransportAnswer {
@@ -122,7 +127,8 @@ final class ServiceDouble: Transport {
     return ok(
       [
         "idToken": tokens.id, "refreshToken": tokens.refresh, "expiresIn": "3600", "localId": state.uid,
-        "providerId": "apple.com", "federatedId": "001.a.1", "email": "ada@example.com", "emailVerified": true,
+        "providerId": "apple.com", "federatedId": "001.a.1", "email": "ada@example.com",
+        "emailVerified": true,
         "isNewUser": state.sessions == 1, "displayName": "Ada", "rawUserInfo": #"{"sub":"001.a.1"}"#,
         "oauthIdToken": members["idToken"] as? String ?? "",
       ], state)
@@ -135,7 +141,8 @@ final class ServiceDouble: Transport {
     let claims: [String: Any] = [
       "iat": Int(state.time), "exp": Int(state.time + ttl), "auth_time": Int(state.time), "sub": state.uid,
       "sid": session, "email": "ada@example.com", "email_verified": true, "name": "Ada", "role": "gardener",
-      "n": state.counter, "firebase": ["sign_in_provider": "apple.com", "identities": ["apple.com": ["001.a.1"]]],
+      "n": state.counter,
+      "firebase": ["sign_in_provider": "apple.com", "identities": ["apple.com": ["001.a.1"]]],
     ]
     let payload = (try? JSONSerialization.data(withJSONObject: claims)) ?? Data()
     let text = payload.base64EncodedString().replacingOccurrences(of: "=", with: "")
@@ -200,7 +207,8 @@ final class Device: Sendable {
         return consent
       })
     return Auth(
-      url: URL(string: "https://auth.example.com") ?? URL(fileURLWithPath: "/"), store: store, transport: service,
+      url: URL(string: "https://auth.example.com") ?? URL(fileURLWithPath: "/"), store: store,
+      transport: service,
       world: world)
   }
 
@@ -215,7 +223,8 @@ final class Device: Sendable {
 func credential(_ number: Int = Int.random(in: 0..<1 << 40)) -> OAuthCredential {
   var name = PersonNameComponents()
   name.givenName = "Ada"
-  return OAuthProvider.appleCredential(withIDToken: "apple\(number)", rawNonce: "raw\(number)", fullName: name)
+  return OAuthProvider.appleCredential(
+    withIDToken: "apple\(number)", rawNonce: "raw\(number)", fullName: name)
 }
 
 /// The error that a call ends with.

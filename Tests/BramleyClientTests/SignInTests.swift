@@ -37,7 +37,8 @@ import Testing
         == #"{"fullName":{"givenName":"Ada"},"idToken":"apple7","providerId":"apple.com","rawNonce":"raw7"}"#)
   }
 
-  @Test func `a lost answer is asked for again with the same bytes, and it is the same session`() async throws {
+  @Test func `a lost answer is asked for again with the same bytes, and it is the same session`() async throws
+  {
     let device = Device()
     device.service.play(.loseAnswer, .answer(503, "UNAVAILABLE", headers: ["retry-after": "2"]))
     let result = try await device.app().signIn(with: credential())
@@ -48,7 +49,9 @@ import Testing
     #expect(device.clocks.read(\.slept) == [0.5625, 2.25])
   }
 
-  @Test func `after an outage the app calls again with the same credential and gets the same session`() async throws {
+  @Test func `after an outage the app calls again with the same credential and gets the same session`()
+    async throws
+  {
     let device = Device()
     let (auth, apple) = (device.app(), credential())
     device.service.play(.loseAnswer, .fail(.timedOut), .fail(.timedOut))
@@ -106,7 +109,9 @@ import Testing
     #expect(bodies(device).count == 1)
   }
 
-  @Test func `N14 of two sign-ins at once the later counts, and the session of the other is ended`() async throws {
+  @Test func `N14 of two sign-ins at once the later counts, and the session of the other is ended`()
+    async throws
+  {
     let device = Device()
     let (auth, early, late) = (device.app(), credential(), credential())
     // The first is not answered before the second is over.
@@ -138,6 +143,7 @@ import Testing
     try auth.signOut()
     #expect(auth.currentUser == nil)
     #expect(device.app().currentUser == nil)
+    #expect(await fault { _ = try await user.getIDToken() }.code == .nullUser)
     #expect(await fault { _ = try await user.getIDToken(forcingRefresh: true) }.code == .nullUser)
     _ = try await device.service.state.first { $0.tricks.isEmpty ? true : nil }
     // The next that signs in takes the news along.
@@ -166,6 +172,24 @@ import Testing
     let apple = OAuthProvider.credential(providerID: .apple, idToken: "a", rawNonce: "b")
     _ = try await device.app().signIn(with: apple)
     #expect(bodies(device).count == 1)
+  }
+
+  @Test(arguments: [
+    ("https://auth.example.com", "/"), ("https://auth.example.com/", "/"),
+    ("https://example.com/auth", "/auth/"), ("https://example.com/auth/", "/auth/"),
+    ("http://127.0.0.1:8080", "/"), ("http://localhost:8080/", "/"),
+  ])
+  func `the service may be anywhere that nobody reads along`(_ text: String, _ root: String) async throws {
+    let device = Device()
+    let auth = Auth(
+      url: try #require(URL(string: text)), apiKey: "a key", store: device.store, transport: device.service,
+      world: .system)
+    _ = try? await auth.fetchNonce()
+    let request = try #require(device.service.state.read { $0.requests.first })
+    #expect(request.url?.path == root + "v1/nonces")
+    #expect(request.value(forHTTPHeaderField: "X-API-Key") == "a key")
+    let web = auth.webSignIn(clientID: "a", returnURL: "b:/c")
+    #expect(web.url.path == root + "v1/apple/authorize")
   }
 
   @Test func `a nonce of the service's is there for clients that need one`() async throws {

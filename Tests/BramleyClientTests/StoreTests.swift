@@ -7,7 +7,8 @@ import Testing
 @Suite struct StoreTests {
   /// A folder for one test.
   private func inFolder(_ body: (String) async throws -> Void) async throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("kit-\(UUID().uuidString)").path
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("kit-\(UUID().uuidString)")
+      .path
     defer { try? FileManager.default.removeItem(atPath: folder) }
     try await body(folder + "/below")
   }
@@ -122,7 +123,8 @@ import Testing
     #expect(device.service.count("/v1/token") == 3)
   }
 
-  @Test func `whoever signs out in one process is signed out in the other at its next refresh`() async throws {
+  @Test func `whoever signs out in one process is signed out in the other at its next refresh`() async throws
+  {
     let device = Device()
     let (one, _) = try await device.signedIn()
     let other = device.app()

@@ -6,15 +6,15 @@ import Foundation
 #if canImport(Flutter)
   import Flutter
 
-  public final class BramleyPlugin: NSObject, FlutterPlugin {
+  final class BramleyPlugin: NSObject, FlutterPlugin {
     private let bridge = BramleyBridge()
 
-    public static func register(with registrar: any FlutterPluginRegistrar) {
+    static func register(with registrar: any FlutterPluginRegistrar) {
       let channel = FlutterMethodChannel(name: "bramley", binaryMessenger: registrar.messenger())
       registrar.addMethodCallDelegate(BramleyPlugin(), channel: channel)
     }
 
-    public func handle(_ call: FlutterMethodCall, result: @escaping FlutterResult) {
+    func handle(_ call: FlutterMethodCall, result: @escaping FlutterResult) {
       let arguments = call.arguments as? [String: String] ?? [:]
       bridge.handle(call.method, arguments) { value, error in
         result(error.map { FlutterError(code: $0.code, message: $0.message, details: $0.details) } ?? value)
@@ -44,7 +44,9 @@ struct BramleyBridge: Sendable {
         rawNonce: arguments["rawNonce"])
       Auth.auth().signIn(with: credential) { result, error in
         if let error { return reply(nil, convert(error)) }
-        reply(result.map { ["uid": $0.user.uid, "isNewUser": "\($0.additionalUserInfo?.isNewUser ?? false)"] }, nil)
+        reply(
+          result.map { ["uid": $0.user.uid, "isNewUser": "\($0.additionalUserInfo?.isNewUser ?? false)"] },
+          nil)
       }
     case "User#getIdToken":
       guard let user = Auth.auth().currentUser else { return answer(reply) { throw AuthErrorCode.nullUser } }

@@ -46,7 +46,8 @@ import Foundation
 
 /// What the delegate's method does with what Apple gave it.
 @MainActor func finishSignIn(
-  idTokenString: String, nonce: String?, fullName: PersonNameComponents?, show: @escaping @MainActor (String) -> Void
+  idTokenString: String, nonce: String?, fullName: PersonNameComponents?,
+  show: @escaping @MainActor (String) -> Void
 ) {
   let credential = OAuthProvider.appleCredential(
     withIDToken: idTokenString, rawNonce: nonce, fullName: fullName)

@@ -37,7 +37,8 @@ public final class User: UserInfo, Equatable {
   public var providerData: [any UserInfo] {
     profile.identities.map {
       IdentityUserInfo(
-        providerID: $0.providerID, uid: $0.subject, displayName: displayName, photoURL: photoURL, email: $0.email)
+        providerID: $0.providerID, uid: $0.subject, displayName: displayName, photoURL: photoURL,
+        email: $0.email)
     }
   }
 
@@ -107,7 +108,7 @@ public final class User: UserInfo, Equatable {
     try await asApps {
       do {
         _ = try await self.keeper.answer(to: .delete, of: self.held)
-      } catch let fault as CallFault where fault.code == .userNotFound {
+      } catch let fault as CallFault where fault.code == "USER_NOT_FOUND" {
         // It is gone: the answer to an earlier try was lost.
       }
       if self.keeper.current === self.held { try self.keeper.signOut(isGone: true) }

@@ -42,7 +42,8 @@ func base64URLText(_ bytes: [UInt8]) -> String {
 
 /// The bytes of a base64url text without padding; nil for anything else.
 func bytes(ofBase64URL text: Substring) -> Data? {
-  guard text.utf8.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "=") })
+  guard
+    text.utf8.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "=") })
   else { return nil }
   let standard = text.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
   return Data(base64Encoded: standard + String(repeating: "=", count: (4 - standard.utf8.count % 4) % 4))

@@ -33,7 +33,8 @@ enum CallFault: Error, Sendable {
 /// The service's no.
 struct Refusal: Sendable {
   let status: Int
-  let code: RefusalCode?
+  /// The word in front of its message.
+  let code: String
   let message: String
   let reason: String?
   let requestID: String?
@@ -54,21 +55,22 @@ extension CallFault {
     }
   }
 
-  var code: RefusalCode? { if case .refused(let refusal) = self { refusal.code } else { nil } }
+  var code: String? { if case .refused(let refusal) = self { refusal.code } else { nil } }
 
   /// As apps get it.
   func error(_ further: [String: Any] = [:]) -> NSError {
     switch self {
     case .unanswered(let cause, _):
       return AuthErrorCode.networkError.error(
-        "The service cannot be reached. Try again later.", [NSUnderlyingErrorKey: cause].merging(further) { $1 })
+        "The service cannot be reached. Try again later.",
+        [NSUnderlyingErrorKey: cause].merging(further) { $1 })
     case .refused(let refusal):
       var details: [String: Any] = [:]
-      details[AuthErrorUserInfoServiceCodeKey] = refusal.code?.rawValue
+      details[AuthErrorUserInfoServiceCodeKey] = refusal.code
       details[AuthErrorUserInfoReasonKey] = refusal.reason
       details[AuthErrorUserInfoRequestIDKey] = refusal.requestID
       details[AuthErrorUserInfoRetryAfterKey] = refusal.retryAfter
-      let code = refusal.code?.authCode ?? (isOutage ? .networkError : .requestNotUnderstood)
+      let code = RefusalWords.authCodes[refusal.code] ?? (isOutage ? .networkError : .requestNotUnderstood)
       return code.error(refusal.message, details.merging(further) { $1 })
     }
   }
@@ -93,7 +95,8 @@ struct Endpoint: Sendable {
       do throws(CallFault) {
         return try await once(call)
       } catch {
-        guard number < Self.tries, let pause = pause(after: error, tries: number), waited + pause <= Self.patience
+        guard number < Self.tries, let pause = pause(after: error, tries: number),
+          waited + pause <= Self.patience
         else { throw error }
         number += 1
         waited += pause
@@ -117,9 +120,11 @@ struct Endpoint: Sendable {
     return wanted * (1 + world.chance() / 4)
   }
 
+  /// A path below the service's address, which may have one of its own.
+  func address(of path: String) -> URL { url.appendingPathComponent(String(path.drop { $0 == "/" })) }
+
   private func once(_ call: Call) async throws(CallFault) -> Answer {
-    // An address has no query of its own, and paths of the kit need no escaping.
-    var request = URLRequest(url: url.appendingPathComponent(call.path))
+    var request = URLRequest(url: address(of: call.path))
     request.httpMethod = call.method.rawValue
     request.httpBody = call.body
     if call.body != nil { request.setValue("application/json", forHTTPHeaderField: "Content-Type") }
@@ -138,7 +143,8 @@ struct Endpoint: Sendable {
   }
 
   private func fault(of response: TransportAnswer) -> CallFault {
-    guard response.status >= 400, let envelope = try? JSONDecoder().decode(Envelope.self, from: response.body) else {
+    guard response.status >= 400, let envelope = try? JSONDecoder().decode(Envelope.self, from: response.body)
+    else {
       return .notTheService
     }
     let error = envelope.error
@@ -146,10 +152,12 @@ struct Endpoint: Sendable {
     let sentence = error.message.dropFirst(word.count + " : ".count)
     return .refused(
       Refusal(
-        status: response.status, code: RefusalCode(rawValue: String(word)),
+        status: response.status, code: String(word),
         message: sentence.isEmpty ? error.message : String(sentence), reason: error.details?.first?.reason,
         requestID: error.details?.first?.requestId,
-        retryAfter: response.headers["retry-after"].flatMap { TimeInterval($0) }.flatMap { $0 >= 0 ? $0 : nil }))
+        retryAfter: response.headers["retry-after"].flatMap { TimeInterval($0) }.flatMap {
+          $0 >= 0 ? $0 : nil
+        }))
   }
 }
 

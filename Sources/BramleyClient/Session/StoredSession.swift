@@ -8,6 +8,12 @@ struct StoredState: Codable, Sendable, Equatable {
   /// Refresh tokens of sessions that are over here and that the service has not been told of.
   var endings: [String] = []
 
+  /// Lets a session take the place of the one before, which the service is to end.
+  mutating func begin(_ session: StoredSession) {
+    if self.session?.sessionID != session.sessionID { end(self.session) }
+    (self.session, attempt) = (session, nil)
+  }
+
   /// Notes a session that the service is to end; the oldest are forgotten when there are many, and end by themselves.
   mutating func end(_ session: StoredSession?) {
     guard let session else { return }

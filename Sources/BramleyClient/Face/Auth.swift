@@ -65,7 +65,8 @@ public final class Auth: Sendable {
     url: URL, apiKey: String? = nil, store: (any SessionStore)? = nil, device: DeviceDescription = .current
   ) {
     self.init(
-      url: url, apiKey: apiKey, store: store ?? defaultStore(for: url), device: device, transport: URLTransport(),
+      url: url, apiKey: apiKey, store: store ?? defaultStore(for: url), device: device,
+      transport: URLTransport(),
       world: .system)
     Task { [keeper] in
       _ = try? await keeper.resume()
@@ -82,7 +83,8 @@ public final class Auth: Sendable {
   ) {
     precondition(isProtected(url), "tokens go over https, or http to this machine: \(url)")
     keeper = SessionKeeper(
-      endpoint: Endpoint(url: url, apiKey: apiKey, transport: transport, world: world), store: store, device: device)
+      endpoint: Endpoint(url: url, apiKey: apiKey, transport: transport, world: world), store: store,
+      device: device)
     keeper.observer.withLock { $0 = { [weak self] change in self?.announce(change) } }
     #if canImport(AuthenticationServices)
       // For as long as the app runs: there is nothing to take it back for.
@@ -116,6 +118,27 @@ public final class Auth: Sendable {
   @discardableResult
   public func resumeSignIn() async throws -> AuthDataResult? {
     try await asApps { [keeper] in try await keeper.resume().map { AuthDataResult($0, keeper: keeper) } }
+  }
+
+  /// Makes an account without an identity, which ``User/link(with:)`` turns into a lasting one; who is anonymous already
+  /// stays the same. Only where the service has `BRAMLEY_ANONYMOUS`.
+  @discardableResult
+  public func signInAnonymously() async throws -> AuthDataResult {
+    try await asApps { [keeper] in
+      if let held = keeper.current, held.session.profile.isAnonymous {
+        let session = held.session
+        let answer = SignInAnswer(
+          idToken: session.idToken, refreshToken: session.refreshToken, isNewUser: false)
+        return AuthDataResult(SignedIn(held: held, answer: answer), keeper: keeper)
+      }
+      let time = keeper.world.now()
+      let signedIn = try await keeper.signInOnce(.signUp) { reply in
+        var answer: SignInAnswer = try reply.decoded()
+        answer.isNewUser = true
+        return (answer, try answer.session(at: time, serverTime: reply.serverTime, before: nil))
+      }
+      return AuthDataResult(signedIn, keeper: keeper)
+    }
   }
 
   /// Signs out on this device, at once and without a network; the service is told as soon as it can be.
@@ -190,9 +213,6 @@ public final class Auth: Sendable {
 extension SessionKeeper {
   /// Signs in with what the app brings.
   func signIn(with credential: AuthCredential, _ purpose: Attempt.Purpose) async throws -> AuthDataResult {
-    guard let credential = credential as? OAuthCredential else {
-      throw AuthErrorCode.invalidCredential.error("There is nothing but Sign in with Apple here.")
-    }
     var createsAccount = true
     if case .reauthenticate = purpose { createsAccount = false }
     let body = try credential.body(device: device, createsAccount: createsAccount)
@@ -201,10 +221,10 @@ extension SessionKeeper {
       return AuthDataResult(try await signIn(attempt), keeper: self)
     } catch let fault as CallFault {
       switch (fault.code, purpose) {
-      case (.federatedUserIDAlreadyLinked, _), (.emailExists, _):
+      case ("FEDERATED_USER_ID_ALREADY_LINKED", _), ("EMAIL_EXISTS", _):
         // A refusal uses nothing up: the same credential signs in to the other account.
         throw fault.error([AuthErrorUserInfoUpdatedCredentialKey: credential])
-      case (.emailNotFound, .reauthenticate), (.userNotFound, .reauthenticate):
+      case ("EMAIL_NOT_FOUND", .reauthenticate), ("USER_NOT_FOUND", .reauthenticate):
         throw AuthErrorCode.userMismatch.error("Another person signed in than the one who is signed in.")
       default: throw fault.error()
       }

@@ -45,7 +45,8 @@ extension StoredSession {
     let age = serverTime.map { max(0, $0.timeIntervalSince1970 - claims.iat) } ?? 0
     self.init(
       uid: claims.sub, sessionID: claims.sid, idToken: idToken, refreshToken: refreshToken,
-      issuedAt: claims.iat, receivedAt: receivedAt, expiresAt: receivedAt + max(0, claims.exp - claims.iat - age), profile: profile)
+      issuedAt: claims.iat, receivedAt: receivedAt,
+      expiresAt: receivedAt + max(0, claims.exp - claims.iat - age), profile: profile)
   }
 
   /// Seconds that the token is good for, by this device's clock: none when that was set back since the token came, for then

@@ -51,7 +51,9 @@ extension SessionKeeper {
   }
 
   private func deviceState(of held: HeldSession) async throws -> CredentialState? {
-    guard let subject = held.session.profile.identities.first(where: { $0.providerID == "apple.com" })?.subject else {
+    guard
+      let subject = held.session.profile.identities.first(where: { $0.providerID == "apple.com" })?.subject
+    else {
       return nil
     }
     return try await world.deviceState?(subject)

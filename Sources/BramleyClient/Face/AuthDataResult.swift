@@ -93,7 +93,9 @@ public final class AuthTokenResult: Sendable {
   private let payload: Data
 
   init?(_ token: String) {
-    guard let claims = SessionClaims(token), let payload = SessionClaims.payload(of: token) else { return nil }
+    guard let claims = SessionClaims(token), let payload = SessionClaims.payload(of: token) else {
+      return nil
+    }
     self.token = token
     self.payload = payload
     expirationDate = Date(timeIntervalSince1970: claims.exp)

@@ -31,7 +31,31 @@ package struct TransportAnswer: Sendable {
 
 /// Foundation's URL loading, without cookies and cache. Redirects are not followed, for they would take tokens along, and
 /// an answer is at most 1 MiB.
-final class URLTransport: NSObject, Transport, URLSessionDataDelegate {
+package final class URLTransport: Transport {
+  private let session: URLSession
+  private let arrivals = Arrivals()
+
+  /// One for the life of the app.
+  package init() {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.timeoutIntervalForRequest = 30
+    configuration.timeoutIntervalForResource = 60
+    configuration.httpShouldSetCookies = false
+    configuration.httpCookieAcceptPolicy = .never
+    configuration.urlCache = nil
+    session = URLSession(configuration: configuration, delegate: arrivals, delegateQueue: nil)
+  }
+
+  // The session holds what it tells until then.
+  deinit { session.finishTasksAndInvalidate() }
+
+  package func answer(to request: URLRequest) async throws -> TransportAnswer {
+    try await arrivals.answer(to: session.dataTask(with: request))
+  }
+}
+
+/// What has come of each answer so far.
+private final class Arrivals: NSObject, URLSessionDataDelegate {
   private struct Pending {
     let continuation: CheckedContinuation<TransportAnswer, any Error>
     var body = Data()
@@ -39,35 +63,21 @@ final class URLTransport: NSObject, Transport, URLSessionDataDelegate {
 
   private static let limit = 1 << 20
   private let pending = Locked<[Int: Pending]>([:])
-  // Set once, before anybody can ask; the session needs its delegate to be there first.
-  private let session = Locked<URLSession?>(nil)
 
-  override init() {
-    super.init()
-    let configuration = URLSessionConfiguration.ephemeral
-    configuration.timeoutIntervalForRequest = 30
-    configuration.timeoutIntervalForResource = 60
-    configuration.httpShouldSetCookies = false
-    configuration.httpCookieAcceptPolicy = .never
-    configuration.urlCache = nil
-    session.withLock { $0 = URLSession(configuration: configuration, delegate: self, delegateQueue: nil) }
-  }
-
-  func answer(to request: URLRequest) async throws -> TransportAnswer {
-    guard let task = session.current?.dataTask(with: request) else { throw URLError(.unknown) }
-    // Not ended by a cancelled task: what the service does with a request that nobody waits for is done all the same.
-    return try await withCheckedThrowingContinuation { continuation in
+  /// Not ended by a cancelled task: what the service does with a request that nobody waits for is done all the same.
+  func answer(to task: URLSessionDataTask) async throws -> TransportAnswer {
+    try await withCheckedThrowingContinuation { continuation in
       pending.withLock { $0[task.taskIdentifier] = Pending(continuation: continuation) }
       task.resume()
     }
   }
 
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-    let isTooLong = pending.withLock { pending in
+    let length = pending.withLock { pending in
       pending[dataTask.taskIdentifier]?.body.append(data)
-      return (pending[dataTask.taskIdentifier]?.body.count ?? 0) > Self.limit
+      return pending[dataTask.taskIdentifier]?.body.count ?? 0
     }
-    if isTooLong { dataTask.cancel() }
+    if length > Self.limit { dataTask.cancel() }
   }
 
   func urlSession(
@@ -82,9 +92,7 @@ final class URLTransport: NSObject, Transport, URLSessionDataDelegate {
     guard error == nil, let response = task.response as? HTTPURLResponse else {
       return done.continuation.resume(throwing: error ?? URLError(.badServerResponse))
     }
-    let fields = response.allHeaderFields.compactMap { name, value in
-      ("\(name)".lowercased(), "\(value)")
-    }
+    let fields = response.allHeaderFields.map { ("\($0.key)".lowercased(), "\($0.value)") }
     done.continuation.resume(
       returning: TransportAnswer(
         status: response.statusCode, headers: Dictionary(fields) { first, _ in first }, body: done.body))

@@ -57,7 +57,7 @@
       if let content, replacing {
         status = SecItemUpdate(item as CFDictionary, content as CFDictionary)
       } else if let content {
-        status = unsafe SecItemAdd(item.merging(content) { $1 } as CFDictionary, nil)
+        status = SecItemAdd(item.merging(content) { $1 } as CFDictionary, nil)
       } else {
         status = SecItemDelete(item as CFDictionary)
       }

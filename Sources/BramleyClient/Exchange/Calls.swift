@@ -15,12 +15,25 @@ extension Call {
 
   static func signIn(_ body: Data) -> Call { Call(method: .post, path: "/v1/signInWithIdp", body: body) }
 
+  /// `POST /v1/accounts:signUp` for an account without an identity.
+  static let signUp = Call(
+    method: .post, path: "/v1/accounts:signUp", body: json(["returnSecureToken": true]))
+
+  /// `POST /v1/token` for the session of a browser's sign-in.
+  static func trade(code: String, verifier: String) -> Call {
+    Call(
+      method: .post, path: "/v1/token",
+      body: json(["grantType": "authorization_code", "code": code, "codeVerifier": verifier]))
+  }
+
   static let nonce = Call(method: .post, path: "/v1/nonces")
   static let account = Call(method: .get, path: "/v1/account")
   static let delete = Call(method: .delete, path: "/v1/account")
 
   /// `PATCH /v1/account`; null clears.
-  static func change(_ members: [String: Any]) -> Call { Call(method: .patch, path: "/v1/account", body: json(members)) }
+  static func change(_ members: [String: Any]) -> Call {
+    Call(method: .patch, path: "/v1/account", body: json(members))
+  }
 
   /// `POST /v2/accounts:revokeToken` with a code of Apple's.
   static func revoke(code: String, idToken: String) -> Call {
@@ -31,7 +44,8 @@ extension Call {
 
   /// Members in an order that is always the same, so that the same request is the same bytes.
   static func json(_ members: [String: Any]) -> Data {
-    (try? JSONSerialization.data(withJSONObject: members, options: [.sortedKeys, .withoutEscapingSlashes])) ?? Data()
+    (try? JSONSerialization.data(withJSONObject: members, options: [.sortedKeys, .withoutEscapingSlashes]))
+      ?? Data()
   }
 }
 
@@ -49,7 +63,8 @@ extension Answer {
     if let claims = SessionClaims(tokens.id_token) { profile.take(claims) }
     guard
       let renewed = StoredSession(
-        idToken: tokens.id_token, refreshToken: tokens.refresh_token, profile: profile, serverTime: serverTime,
+        idToken: tokens.id_token, refreshToken: tokens.refresh_token, profile: profile,
+        serverTime: serverTime,
         receivedAt: time), renewed.uid == session.uid
     else { throw .notTheService }
     return renewed
@@ -57,7 +72,7 @@ extension Answer {
 }
 
 /// The answer of the token endpoint.
-private struct Tokens: Decodable {
+struct Tokens: Decodable {
   let id_token: String
   let refresh_token: String
 }
@@ -71,14 +86,14 @@ struct NonceAnswer: Decodable {
 struct SignInAnswer: Decodable, Sendable {
   let idToken: String
   let refreshToken: String
-  let providerId: String?
-  let federatedId: String?
-  let email: String?
-  let displayName: String?
-  let photoUrl: String?
-  let isNewUser: Bool?
-  let rawUserInfo: String?
-  let oauthIdToken: String?
+  var providerId: String?
+  var federatedId: String?
+  var email: String?
+  var displayName: String?
+  var photoUrl: String?
+  var isNewUser: Bool?
+  var rawUserInfo: String?
+  var oauthIdToken: String?
 
   /// The session that it opens.
   ///
@@ -100,7 +115,8 @@ struct SignInAnswer: Decodable, Sendable {
     if isNewUser == true { profile.createdAt = profile.lastSignInAt }
     guard
       let session = StoredSession(
-        idToken: idToken, refreshToken: refreshToken, profile: profile, serverTime: serverTime, receivedAt: time)
+        idToken: idToken, refreshToken: refreshToken, profile: profile, serverTime: serverTime,
+        receivedAt: time)
     else { throw .notTheService }
     return session
   }

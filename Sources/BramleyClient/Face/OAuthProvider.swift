@@ -4,16 +4,13 @@ public import Foundation
   public import AuthenticationServices
 #endif
 
-/// What a sign-in is made with.
-public class AuthCredential: @unchecked Sendable {
-  /// `apple.com`.
-  public let provider: String
-
-  init(provider: String) { self.provider = provider }
-}
+/// What a sign-in is made with: there is one kind.
+public typealias AuthCredential = OAuthCredential
 
 /// What Apple gave to the app.
-public final class OAuthCredential: AuthCredential, @unchecked Sendable {
+public final class OAuthCredential: Sendable {
+  /// `apple.com`.
+  public let provider: String
   /// Apple's identity token.
   public let idToken: String?
   /// An access token, which Apple gives to no app.
@@ -26,12 +23,12 @@ public final class OAuthCredential: AuthCredential, @unchecked Sendable {
     provider: String, idToken: String, accessToken: String?, rawNonce: String?, name: PersonNameComponents?,
     authorizationCode: String?
   ) {
+    self.provider = provider
     self.idToken = idToken
     self.accessToken = accessToken
     self.rawNonce = rawNonce
     self.name = name
     self.authorizationCode = authorizationCode
-    super.init(provider: provider)
   }
 }
 
@@ -70,7 +67,8 @@ public final class OAuthProvider: Sendable {
   public static func credential(
     providerID: AuthProviderID, idToken: String, rawNonce: String, accessToken: String? = nil
   ) -> OAuthCredential {
-    credential(withProviderID: providerID.rawValue, idToken: idToken, rawNonce: rawNonce, accessToken: accessToken)
+    credential(
+      withProviderID: providerID.rawValue, idToken: idToken, rawNonce: rawNonce, accessToken: accessToken)
   }
 
   /// The same, as older code spells it.
@@ -89,7 +87,8 @@ public final class OAuthProvider: Sendable {
     ) -> OAuthCredential? {
       guard let token = credential.identityToken else { return nil }
       return appleCredential(
-        withIDToken: String(decoding: token, as: UTF8.self), rawNonce: rawNonce, fullName: credential.fullName,
+        withIDToken: String(decoding: token, as: UTF8.self), rawNonce: rawNonce,
+        fullName: credential.fullName,
         authorizationCode: credential.authorizationCode.map { String(decoding: $0, as: UTF8.self) })
     }
   #endif
@@ -140,8 +139,21 @@ public struct DeviceDescription: Sendable, Hashable {
 
   /// Of this device what can be known without asking anybody.
   public static var current: DeviceDescription {
-    DeviceDescription(
-      os: ProcessInfo.processInfo.operatingSystemVersionString,
+    #if os(iOS)
+      let system = "iOS "
+    #elseif os(macOS)
+      let system = "macOS "
+    #elseif os(tvOS)
+      let system = "tvOS "
+    #elseif os(watchOS)
+      let system = "watchOS "
+    #elseif os(visionOS)
+      let system = "visionOS "
+    #else
+      let system = ""
+    #endif
+    return DeviceDescription(
+      os: system + ProcessInfo.processInfo.operatingSystemVersionString,
       appVersion: Bundle.main.object(forInfoDictionaryKey: "CFBundleShortVersionString") as? String)
   }
 

@@ -57,6 +57,7 @@ final class SessionKeeper: Sendable {
   ///
   /// - Parameter isForced: Whether the token is to be a new one in any case.
   func fresh(_ held: HeldSession, isForced: Bool) async throws -> StoredSession {
+    guard current === held else { throw Self.notSignedIn }
     if !isForced, held.remaining > Self.earliness { return held.session }
     do {
       if let fault = held.rest { throw fault }
@@ -77,7 +78,9 @@ final class SessionKeeper: Sendable {
     }
   }
 
-  private func trade(_ token: String, of held: HeldSession, isLastTry: Bool = false) async throws -> StoredSession {
+  private func trade(_ token: String, of held: HeldSession, isLastTry: Bool = false) async throws
+    -> StoredSession
+  {
     let answer: Answer
     do throws(CallFault) {
       answer = try await endpoint.answer(to: .refresh(token))
@@ -85,7 +88,7 @@ final class SessionKeeper: Sendable {
       if case .refused = error, let pause = endpoint.pause(after: error, tries: 3) {
         held.rest(pause, after: error)
       }
-      guard error.code?.endsSession == true else { throw error }
+      guard let code = error.code, RefusalWords.endingSessions.contains(code) else { throw error }
       // Where no lock keeps processes apart, another may have traded the token in the meantime.
       let stored = try store.state().session
       if let stored, stored.uid == held.uid, stored.refreshToken != token, !isLastTry {
@@ -118,7 +121,11 @@ final class SessionKeeper: Sendable {
   /// Takes notice that another process signed out, or that somebody else signed in there.
   private func gone(_ held: HeldSession, _ stored: StoredSession?) -> NSError {
     hold(stored, inPlaceOf: held)
-    return AuthErrorCode.nullUser.error("This person is not signed in any more.")
+    return Self.notSignedIn
+  }
+
+  private static var notSignedIn: NSError {
+    AuthErrorCode.nullUser.error("This person is not signed in any more.")
   }
 
   /// Sends a call with the person's session token; with a new one when the service does not take that.
@@ -242,6 +249,7 @@ final class SessionKeeper: Sendable {
       session = try answer.session(at: world.now(), serverTime: reply.serverTime, before: current?.session)
       if case .reauthenticate(let uid) = attempt.purpose, session.uid != uid {
         try store.change { $0.end(session) }
+        Task { await tellEndings() }
         throw AuthErrorCode.userMismatch.error("Another person signed in than the one who is signed in.")
       }
     } catch {
@@ -254,8 +262,7 @@ final class SessionKeeper: Sendable {
         if state.session?.sessionID != session.sessionID { state.end(session) }
         return false
       }
-      if state.session?.sessionID != session.sessionID { state.end(state.session) }
-      (state.session, state.attempt) = (session, nil)
+      state.begin(session)
       return true
     }
     Task { await tellEndings() }
@@ -265,10 +272,23 @@ final class SessionKeeper: Sendable {
     return SignedIn(held: held, answer: answer)
   }
 
+  /// Sends a sign-in that cannot be asked for twice: an anonymous one, or the one-time code of a browser.
+  func signInOnce(
+    _ call: Call, _ read: @Sendable (Answer) throws -> (SignInAnswer, StoredSession)
+  ) async throws -> SignedIn {
+    let (answer, session) = try read(try await endpoint.answer(to: call))
+    try store.change { $0.begin(session) }
+    Task { await tellEndings() }
+    guard let held = hold(session) ?? current else { throw CallFault.notTheService }
+    return SignedIn(held: held, answer: answer)
+  }
+
   private func send(_ attempt: Attempt) async throws -> Answer {
-    guard case .link(let uid) = attempt.purpose else { return try await endpoint.answer(to: .signIn(attempt.body)) }
+    guard case .link(let uid) = attempt.purpose else {
+      return try await endpoint.answer(to: .signIn(attempt.body))
+    }
     guard let held = current, held.uid == uid else {
-      throw AuthErrorCode.nullUser.error("The person to link to is not signed in any more.")
+      throw Self.notSignedIn
     }
     return try await answer(to: .signIn(attempt.body), of: held)
   }

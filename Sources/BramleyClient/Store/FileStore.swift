@@ -19,7 +19,12 @@ public final class FileStore: SessionStore {
   /// Reads and changes the file while no other process does.
   public func update<R>(_ body: (inout Data?) throws -> R) throws -> R {
     let lock = try FileLock(path + ".lock")
-    lock.wait()
+    // Others hold it while they read and write a few kilobytes; one that was stopped there may do so for long.
+    let end = ContinuousClock.now + .seconds(10)
+    while !lock.take() {
+      guard ContinuousClock.now < end else { throw StoreFault(call: "flock", code: EWOULDBLOCK) }
+      usleep(1000)
+    }
     defer { lock.release() }
     let before = try read()
     var value = before
@@ -34,8 +39,8 @@ public final class FileStore: SessionStore {
     defer { lock.release() }
     let end = ContinuousClock.now + .seconds(60)
     while !lock.take(), ContinuousClock.now < end {
-      // flock(2) has no queue for those who cannot wait in it.
-      try? await Task.sleep(for: .milliseconds(20))
+      // In a task that was cancelled there is no waiting, and a session stands two refreshes at once.
+      guard (try? await Task.sleep(for: .milliseconds(20))) != nil else { break }
     }
     return try await body()
   }
@@ -98,7 +103,6 @@ private final class FileLock: Sendable {
 
   deinit { close(descriptor) }
 
-  func wait() { while flock(descriptor, LOCK_EX) != 0, errno == EINTR {} }
   func take() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
   func release() { _ = flock(descriptor, LOCK_UN) }
 }
