@@ -38,9 +38,11 @@ struct GroupCommit: ~Copyable, BatchWork {
   private let busyMilliseconds: Int32
   /// Whether the last group was given up because another process held the database.
   private var isHeldElsewhere = false
+  /// Nil for a connection that only reads.
+  private var fold: LogFold?
 
   init(
-    connection: consuming Connection, options: SQLiteOptions, counters: CommitCounters,
+    connection: consuming Connection, options: SQLiteOptions, counters: CommitCounters, foldsLog: Bool,
     observe: (@Sendable (Int, Duration) -> Void)?
   ) throws(SQLiteOpenError) {
     busyMilliseconds = options.busyMilliseconds
@@ -51,10 +53,19 @@ struct GroupCommit: ~Copyable, BatchWork {
     }
     self.counters = counters
     self.observe = observe
+    fold = foldsLog ? LogFold(at: .now) : nil
   }
 
   mutating func perform(_ group: [Transaction]) {
-    guard var ledger, !group.isEmpty else { return }
+    if !group.isEmpty {
+      commit(group)
+      fold?.noteCommit()
+    }
+    if fold?.isDue(isIdle: group.isEmpty, at: .now) ?? false { foldLog() }
+  }
+
+  private mutating func commit(_ group: [Transaction]) {
+    guard var ledger else { return }
     counters.count(group: group.count)
     let begun = ContinuousClock.now
     switch ledger.commit(group[...]) {
@@ -75,7 +86,17 @@ struct GroupCommit: ~Copyable, BatchWork {
   }
 
   mutating func finish() {
+    if fold?.isDue(isIdle: true, at: .now) ?? false { foldLog() }
     ledger = nil
+  }
+
+  /// Moves what the log holds into the file and cuts the log. Waits for nobody who is in the way: the next time will do.
+  private mutating func foldLog() {
+    guard let statements = ledger?.statements else { return }
+    statements.connection.setBusyTimeout(0)
+    let isDone = (try? statements.connection.number(Pragma.foldLog)) == 0
+    statements.connection.setBusyTimeout(isHeldElsewhere ? min(100, busyMilliseconds) : busyMilliseconds)
+    fold?.noteFold(isDone: isDone, at: .now)
   }
 
   /// Waits less for a lock that was waited for in vain just now: the groups that queued up meanwhile would

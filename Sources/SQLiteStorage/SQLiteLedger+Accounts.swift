@@ -135,6 +135,7 @@ extension Slots {
     add(account.photoURL)
     add(account.customClaims)
     add(account.validSince)
+    add(account.appleSignInAt)
   }
 
   /// An identity, in the order in which its statements name it.
@@ -189,7 +190,8 @@ extension Row {
       isAnonymous: try flag(), profile: try profile(),
       emailOrigin: try required(EmailOrigin(rawValue: text())),
       name: try name(), chosenName: try optionalText(), photoURL: try optionalText(),
-      customClaims: try optionalText(), validSince: try optionalTime(), identities: [])
+      customClaims: try optionalText(), validSince: try optionalTime(),
+      appleSignInAt: try optionalTime(), identities: [])
   }
 
   fileprivate mutating func transfer() throws(StorageError) -> IdentityTransfer? {

@@ -22,6 +22,8 @@ enum Pragma {
   static let ourApplicationID: Int64 = 0x4252_414D
 
   static let enterLogMode: StaticString = "PRAGMA journal_mode = WAL"
+  // Answers 1 when somebody who reads or writes was in the way (sqlite.org/pragma.html#pragma_wal_checkpoint).
+  static let foldLog: StaticString = "PRAGMA wal_checkpoint(TRUNCATE)"
 
   // synchronous: FULL syncs the log at each commit; NORMAL would lose the last ones with the power.
   // secure_delete: what is deleted is overwritten, whatever the library was built with: names and addresses go with the
@@ -46,7 +48,7 @@ enum AccountSQL {
     SELECT a.number, a.id, a.created_at, a.last_sign_in_at, a.is_disabled, a.is_anonymous, a.email,
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
-      a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
+      a.valid_since, a.apple_sign_in_at, i.provider, i.subject, i.email, i.display_name, i.photo_url,
       i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at, i.transfer_state,
       i.transfer_team, i.transfer_subject, i.transfer_detail, i.transferred_at, i.former_subject
     FROM accounts AS a LEFT JOIN identities AS i ON i.account = a.number
@@ -57,7 +59,7 @@ enum AccountSQL {
     SELECT a.number, a.id, a.created_at, a.last_sign_in_at, a.is_disabled, a.is_anonymous, a.email,
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
-      a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
+      a.valid_since, a.apple_sign_in_at, i.provider, i.subject, i.email, i.display_name, i.photo_url,
       i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at, i.transfer_state,
       i.transfer_team, i.transfer_subject, i.transfer_detail, i.transferred_at, i.former_subject
     FROM identities AS held JOIN accounts AS a ON a.number = held.account
@@ -69,7 +71,7 @@ enum AccountSQL {
     SELECT a.number, a.id, a.created_at, a.last_sign_in_at, a.is_disabled, a.is_anonymous, a.email,
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
-      a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
+      a.valid_since, a.apple_sign_in_at, i.provider, i.subject, i.email, i.display_name, i.photo_url,
       i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at, i.transfer_state,
       i.transfer_team, i.transfer_subject, i.transfer_detail, i.transferred_at, i.former_subject
     FROM (SELECT * FROM accounts WHERE number > ?1 ORDER BY number LIMIT ?2) AS a
@@ -81,7 +83,7 @@ enum AccountSQL {
     SELECT a.number, a.id, a.created_at, a.last_sign_in_at, a.is_disabled, a.is_anonymous, a.email,
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
-      a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
+      a.valid_since, a.apple_sign_in_at, i.provider, i.subject, i.email, i.display_name, i.photo_url,
       i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at, i.transfer_state,
       i.transfer_team, i.transfer_subject, i.transfer_detail, i.transferred_at, i.former_subject
     FROM (SELECT * FROM accounts WHERE email = ?1 ORDER BY is_email_verified DESC, number LIMIT ?2) AS a
@@ -95,7 +97,7 @@ enum AccountSQL {
     SELECT a.number, a.id, a.created_at, a.last_sign_in_at, a.is_disabled, a.is_anonymous, a.email,
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
-      a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
+      a.valid_since, a.apple_sign_in_at, i.provider, i.subject, i.email, i.display_name, i.photo_url,
       i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at, i.transfer_state,
       i.transfer_team, i.transfer_subject, i.transfer_detail, i.transferred_at, i.former_subject
     FROM (SELECT number AS place, CASE ?1 WHEN 0 THEN id WHEN 1 THEN email
@@ -109,7 +111,7 @@ enum AccountSQL {
     SELECT a.number, a.id, a.created_at, a.last_sign_in_at, a.is_disabled, a.is_anonymous, a.email,
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
-      a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
+      a.valid_since, a.apple_sign_in_at, i.provider, i.subject, i.email, i.display_name, i.photo_url,
       i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at, i.transfer_state,
       i.transfer_team, i.transfer_subject, i.transfer_detail, i.transferred_at, i.former_subject
     FROM (SELECT number AS place, CASE ?1 WHEN 0 THEN id WHEN 1 THEN email
@@ -124,15 +126,16 @@ enum AccountSQL {
   static let insertAccount: StaticString = """
     INSERT INTO accounts (id, created_at, last_sign_in_at, is_disabled, is_anonymous, email, is_email_verified,
       is_private_email, real_user_status, email_origin, given_name, family_name, middle_name, name_prefix,
-      name_suffix, nickname, chosen_name, photo_url, custom_claims, valid_since)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)
+      name_suffix, nickname, chosen_name, photo_url, custom_claims, valid_since, apple_sign_in_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
     """
 
   static let updateAccount: StaticString = """
     UPDATE accounts SET last_sign_in_at = ?2, is_disabled = ?3, is_anonymous = ?4, email = ?5,
       is_email_verified = ?6, is_private_email = ?7, real_user_status = ?8, email_origin = ?9, given_name = ?10,
       family_name = ?11, middle_name = ?12, name_prefix = ?13, name_suffix = ?14, nickname = ?15,
-      chosen_name = ?16, photo_url = ?17, custom_claims = ?18, valid_since = ?19
+      chosen_name = ?16, photo_url = ?17, custom_claims = ?18, valid_since = ?19,
+      apple_sign_in_at = ?20
     WHERE id = ?1
     """
 
@@ -318,8 +321,8 @@ enum HistorySQL {
 enum AppleSQL {
   static let insertWork: StaticString = """
     INSERT INTO apple_work (id, kind, secret, sealed, master_key, account, subject, client_id, redirect_uri,
-      created_at, due_at, attempts, fault, is_sent, team)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
+      created_at, due_at, attempts, fault, is_sent, team, is_brought)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
     """
 
   static let updateWork: StaticString = """
@@ -330,25 +333,25 @@ enum AppleSQL {
 
   static let work: StaticString = """
     SELECT id, kind, secret, sealed, master_key, account, subject, client_id, redirect_uri, created_at, due_at,
-      attempts, fault, is_sent, team
+      attempts, fault, is_sent, team, is_brought
     FROM apple_work WHERE id = ?1
     """
 
   static let workDueBy: StaticString = """
     SELECT id, kind, secret, sealed, master_key, account, subject, client_id, redirect_uri, created_at, due_at,
-      attempts, fault, is_sent, team
+      attempts, fault, is_sent, team, is_brought
     FROM apple_work WHERE due_at <= ?1 ORDER BY due_at, id LIMIT ?2
     """
 
   static let workOfAccount: StaticString = """
     SELECT id, kind, secret, sealed, master_key, account, subject, client_id, redirect_uri, created_at, due_at,
-      attempts, fault, is_sent, team
+      attempts, fault, is_sent, team, is_brought
     FROM apple_work WHERE account = ?1 ORDER BY id
     """
 
   static let workAfter: StaticString = """
     SELECT id, kind, secret, sealed, master_key, account, subject, client_id, redirect_uri, created_at, due_at,
-      attempts, fault, is_sent, team
+      attempts, fault, is_sent, team, is_brought
     FROM apple_work WHERE id > ?1 ORDER BY id LIMIT ?2
     """
 
@@ -357,7 +360,7 @@ enum AppleSQL {
     """
 
   static let hastenWork: StaticString = """
-    UPDATE apple_work SET due_at = ?1 WHERE due_at > ?1 AND fault IS NOT ?2
+    UPDATE apple_work SET due_at = min(due_at, ?1) WHERE fault IS NOT ?2
     """
 
   static let deleteWorkDueBefore: StaticString = """

@@ -148,8 +148,8 @@ struct AppleTroubleTests {
       for name in ["TEAM_ID", "KEY_ID"] {
         let short = Team.settings.merging(["BRAMLEY_APPLE_" + name: "SHORT1"]) { $1 }
         let doctor = try await stage.command("doctor", settings: short)
-        #expect(doctor.status == 1)
-        #expect(doctor.output.contains("failed  Apple key: team id"))
+        #expect(doctor.status == 78)
+        #expect((doctor.output + doctor.errors).contains("ten capital letters and digits each"))
       }
       var rsa = Team.settings
       let der = try PrivateKey.generate(.rs256).pkcs8().reveal()
