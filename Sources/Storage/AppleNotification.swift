@@ -201,7 +201,9 @@ private func forget(
     for identity in nobody.identities { try ledger.update(identity) }
     try ledger.endConsent(
       .notFound, of: linked.identity, in: nobody, because: .accountDeleted, at: intent.now)
-    try ledger.announce(.userAnonymised, of: account.id, cause: .apple, at: intent.now)
+    if nobody != account || linked.credentialState != .notFound {
+      try ledger.announce(.userAnonymised, of: account.id, cause: .apple, at: intent.now)
+    }
     try ledger.audit(.accountAnonymised, by: intent.origin, at: intent.now, account: account.id)
   case .keep:
     try ledger.finishAppleSessions(openedUpTo: UnixTime(.max), of: account.id, intent)

@@ -166,8 +166,9 @@ struct WebhookTests {
       for number in 3...4 { try await notify(desk, .consentRevoked, number) }
       for number in 5...6 { try await notify(desk, .accountDeleted, number) }
       let told = try await waiting(desk).map(\.news)
-      #expect(told.map(\.kind) == [.userCreated, .emailDisabled, .consentRevoked, .consentRevoked])
-      #expect(told.map(\.cause) == [nil, nil, .consentRevoked, .accountDeleted])
+      #expect(
+        told.map(\.kind) == [.userCreated, .emailDisabled, .consentRevoked, .consentRevoked, .userAnonymised])
+      #expect(told.map(\.cause) == [nil, nil, .consentRevoked, .accountDeleted, .apple])
     }
   }
 

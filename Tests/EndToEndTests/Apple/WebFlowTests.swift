@@ -368,14 +368,15 @@ import Wire
     }
     try await withFlow(["BRAMLEY_DEV_MODE": "true"]) { service, _, _ in
       for (path, type) in [("", "text/html"), (".js", "text/javascript"), (".css", "text/css")] {
-        let answer = try await service.get("/console/signin-demo" + path)
+        let answer = try await service.send(
+          HTTPRequest(path: "/console/signin-demo" + path, host: "127.0.0.1:\(service.port)"))
         #expect(answer.status == 200)
         #expect(answer.header("Content-Type") == type + "; charset=utf-8")
         #expect(answer.header("Content-Security-Policy")?.hasPrefix("default-src 'none'") ?? false)
       }
       // Another name of this machine: its cookies and its return URL would be others'.
-      let other = try await service.get(
-        "/console/signin-demo", headers: [("Host", "localhost:\(service.port)")])
+      let other = try await service.send(
+        HTTPRequest(path: "/console/signin-demo", host: "localhost:\(service.port)"))
       #expect(other.status == 302)
       #expect(other.header("Location") == service.baseURL + "/console/signin-demo")
     }
