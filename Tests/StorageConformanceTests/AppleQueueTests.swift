@@ -105,6 +105,9 @@ struct AppleQueueTests {
   {
     try await engine.run { desk in
       try await desk.arrive(code: 1)
+      // What is due already is among those that an operator has tried now.
+      #expect(try await desk.storage.hastenAppleWork(nil, at: start + 5) == 1)
+      #expect(try await desk.queue().map(\.dueAt) == [start])
       let first = try #require(try await desk.begin().first)
       #expect(!first.isSent)
       #expect(first.attempts == 1)

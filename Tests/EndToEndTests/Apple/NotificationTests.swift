@@ -340,6 +340,9 @@ struct NotificationTests {
       let metrics = String(decoding: try await service.get("/metrics").body, as: UTF8.self)
       #expect(metrics.contains(#"bramley_apple_notifications_total{outcome="unknown_subject"} 1"#))
       #expect(metrics.contains(#"bramley_apple_notifications_total{outcome="duplicate"} 1"#))
+      // One line for each way that a notification can end, and none for those of other requests.
+      let series = metrics.split(separator: "\n").count { $0.hasPrefix("bramley_apple_notifications_total{") }
+      #expect((15...25).contains(series), "\(series)")
     }
   }
 
