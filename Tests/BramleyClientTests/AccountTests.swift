@@ -53,7 +53,7 @@ import Testing
     #expect(user.metadata.creationDate == Date(timeIntervalSince1970: 1_780_000_000))
   }
 
-  @Test func `D01 a name is changed at the service and shows at once`() async throws {
+  @Test func `a name is changed at the service and shows at once`() async throws {
     let device = Device()
     let (auth, user) = try await device.signedIn()
     let change = user.createProfileChangeRequest()

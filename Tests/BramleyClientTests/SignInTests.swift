@@ -114,12 +114,23 @@ import Testing
   {
     let device = Device()
     let (auth, early, late) = (device.app(), credential(), credential())
-    // The first is not answered before the second is over.
-    device.service.play(.fail(.notConnectedToInternet))
-    #expect(await fault { _ = try await auth.signIn(with: early) }.code == .networkError)
-    _ = try await auth.signIn(with: late)
+    // The second begins and ends while the first is on its way.
+    device.service.state.update { $0.meanwhile = { _ = try await auth.signIn(with: late) } }
+    #expect(await fault { _ = try await auth.signIn(with: early) }.code == .signInSuperseded)
+    #expect(auth.currentUser?.refreshToken == "refresh1")
+    try await device.service.isTold()
+    let told = device.service.state.read { $0.requests.last?.httpBody }
+    #expect(told == Data(#"{"refreshToken":"refresh2"}"#.utf8))
     #expect(try await auth.resumeSignIn() == nil)
-    #expect(device.service.state.read(\.sessions) == 1)
+  }
+
+  @Test func `whoever signs out while a sign-in is on its way stays signed out`() async throws {
+    let device = Device()
+    let auth = device.app()
+    device.service.state.update { $0.meanwhile = { try auth.signOut() } }
+    #expect(await fault { _ = try await auth.signIn(with: credential()) }.code == .signInSuperseded)
+    #expect(auth.currentUser == nil)
+    try await device.service.isTold()
   }
 
   @Test func `whoever signs in again has the session before ended at the service`() async throws {

@@ -136,6 +136,36 @@ import Testing
     #expect(device.service.count("/v1/token") == 0)
   }
 
+  @Test func `whoever signs in in one process is signed in in the other, which tells it once`() async throws {
+    let device = Device()
+    let other = device.app()
+    #expect(other.currentUser == nil)
+    _ = try await device.signedIn()
+    let told = Watched<[String?]>([])
+    other.addStateDidChangeListener { _, user in told.update { $0.append(user?.uid) } }
+    #expect(other.currentUser?.uid == "person1")
+    _ = try await other.currentUser?.getIDToken(forcingRefresh: true)
+    try other.signOut()
+    #expect(try await told.first { $0.count > 1 ? $0 : nil } == ["person1", nil])
+  }
+
+  @Test func `two processes that send the same sign-in again are both signed in`() async throws {
+    let device = Device()
+    device.service.play(.loseAnswer, .fail(.notConnectedToInternet))
+    #expect(await fault { _ = try await device.app().signIn(with: credential()) }.code == .networkError)
+    let (one, other) = (device.app(), device.app())
+    device.service.state.update {
+      $0.meanwhile = {
+        #expect(try await other.resumeSignIn() != nil)
+        _ = try await other.currentUser?.getIDToken(forcingRefresh: true)
+      }
+    }
+    let user = try #require(try await one.resumeSignIn()).user
+    #expect(user.refreshToken == other.currentUser?.refreshToken)
+    #expect(device.service.state.read(\.sessions) == 1)
+    #expect(device.service.count("/v1/signOut") == 0)
+  }
+
   /// A Keychain before the device was unlocked, or a disk that is full.
   private final class Broken: SessionStore {
     let inner = MemoryStore()

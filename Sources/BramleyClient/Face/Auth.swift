@@ -191,12 +191,13 @@ public final class Auth: Sendable {
   }
 
   private func add(_ listener: @escaping Listener, isForTokens: Bool) -> AuthStateDidChangeListenerHandle {
+    // Looked up first: finding somebody is a change, and would be told twice.
+    let user = currentUser
     let handle = Handle()
     listeners.withLock {
       // Holds the handle, so that its address is nobody else's.
       $0[ObjectIdentifier(handle)] = Listening(isForTokens: isForTokens, listener: listener)
     }
-    let user = currentUser
     Task { @MainActor in listener(self, user) }
     return handle
   }

@@ -6,8 +6,6 @@ internal import Foundation
 /// sessions in memory and store the later counts; only the token endpoint's word that a session is over signs anybody out.
 final class SessionKeeper: Sendable {
   private struct Memory {
-    /// Whether the store was read: until then nobody knows who is signed in.
-    var isLoaded = false
     var current: HeldSession?
     /// Sign-ins that are under way, by what is sent.
     var attempts: [Data: Task<SignedIn, any Error>] = [:]
@@ -39,16 +37,11 @@ final class SessionKeeper: Sendable {
     world = endpoint.world
   }
 
-  /// Who is signed in; nil for nobody, or as long as the store cannot be read.
+  /// Who is signed in; nil for nobody, or as long as the store cannot be read. Whoever signed in by another process since is
+  /// signed in here too.
   var current: HeldSession? {
-    if !memory.withLock({ $0.isLoaded }), let state = try? store.state() {
-      memory.withLock { memory in
-        guard !memory.isLoaded else { return }
-        memory.isLoaded = true
-        memory.current = state.session.map { HeldSession($0, world: world) }
-      }
-    }
-    return memory.withLock { $0.current }
+    if let held = memory.withLock({ $0.current }) { return held }
+    return (try? store.state().session).flatMap { hold($0) }
   }
 
   // MARK: Tokens
@@ -78,9 +71,7 @@ final class SessionKeeper: Sendable {
     }
   }
 
-  private func trade(_ token: String, of held: HeldSession, isLastTry: Bool = false) async throws
-    -> StoredSession
-  {
+  private func trade(_ token: String, of held: HeldSession) async throws -> StoredSession {
     let answer: Answer
     do throws(CallFault) {
       answer = try await endpoint.answer(to: .refresh(token))
@@ -91,9 +82,9 @@ final class SessionKeeper: Sendable {
       guard let code = error.code, RefusalWords.endingSessions.contains(code) else { throw error }
       // Where no lock keeps processes apart, another may have traded the token in the meantime.
       let stored = try store.state().session
-      if let stored, stored.uid == held.uid, stored.refreshToken != token, !isLastTry {
+      if let stored, stored.uid == held.uid, stored.refreshToken != token {
         renew(held, stored)
-        return try await trade(stored.refreshToken, of: held, isLastTry: true)
+        return try await trade(stored.refreshToken, of: held)
       }
       try? store.change { if $0.session?.uid == held.uid { $0.session = nil } }
       hold(nil, inPlaceOf: held)
@@ -149,7 +140,6 @@ final class SessionKeeper: Sendable {
   @discardableResult
   private func hold(_ session: StoredSession?, inPlaceOf expected: HeldSession? = nil) -> HeldSession? {
     let change: Change? = memory.withLock { memory in
-      memory.isLoaded = true
       if let expected, memory.current !== expected { return nil }
       if let session, let current = memory.current, current.uid == session.uid {
         return current.take(session) ? Change(held: current, isOtherPerson: false) : nil
@@ -257,16 +247,18 @@ final class SessionKeeper: Sendable {
       if (error as? CallFault)?.isOutage != true { try drop(attempt) }
       throw error
     }
-    let isCurrent = try store.change { state in
-      guard state.attempt == attempt else {
-        if state.session?.sessionID != session.sessionID { state.end(session) }
-        return false
+    let kept: StoredSession? = try store.change { state in
+      if state.attempt == attempt {
+        state.begin(session)
+      } else if state.session?.sessionID != session.sessionID {
+        state.end(session)
+        return nil
       }
-      state.begin(session)
-      return true
+      // Another process with the same answer may have been faster, and further.
+      return state.session
     }
     Task { await tellEndings() }
-    guard isCurrent, let held = hold(session) else {
+    guard let kept, let held = hold(kept) else {
       throw AuthErrorCode.signInSuperseded.error("A later sign-in or a sign-out took the place of this one.")
     }
     return SignedIn(held: held, answer: answer)
@@ -279,7 +271,7 @@ final class SessionKeeper: Sendable {
     let (answer, session) = try read(try await endpoint.answer(to: call))
     try store.change { $0.begin(session) }
     Task { await tellEndings() }
-    guard let held = hold(session) ?? current else { throw CallFault.notTheService }
+    guard let held = hold(session) else { throw CallFault.notTheService }
     return SignedIn(held: held, answer: answer)
   }
 

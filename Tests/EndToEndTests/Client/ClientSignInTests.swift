@@ -129,7 +129,7 @@ struct ClientSignInTests {
     }
   }
 
-  @Test func `L04 an anonymous account becomes a lasting one, and a conflict signs in to the other`()
+  @Test func `N13 L08 an anonymous account becomes a lasting one, and a conflict signs in to the other`()
     async throws
   {
     try await withService(["BRAMLEY_ANONYMOUS": "true"]) { service in
@@ -201,7 +201,7 @@ struct ClientSignInTests {
     }
   }
 
-  @Test func `W01 a person without Apple's sheet signs in by a browser`() async throws {
+  @Test func `a person without Apple's sheet signs in by a browser`() async throws {
     let apple = try await MockAppleProgram.start()
     try await withStage(appleURL: apple.baseURL) { stage in
       let service = try await stage.start(WebApp.settings.merging(Team.settings) { $1 })
