@@ -6,7 +6,13 @@ enum TransferSQL {
   static let toExport: StaticString = """
     SELECT subject, client_id, iif(transfer_team = ?3, transfer_subject, NULL) FROM identities
     WHERE provider = ?1 AND subject > ?2
-      AND (transfer_team IS NOT ?3 OR ?4 AND transfer_state = 'export_refused')
+      AND CASE
+        WHEN ?3 = ?6 THEN FALSE
+        WHEN transfer_state IS NULL THEN TRUE
+        WHEN transfer_team = ?3 THEN ?4 = 1 AND transfer_state = 'export_refused'
+        WHEN transfer_team = ?6 THEN transfer_state = 'rekeyed'
+        ELSE ?7 = 1 OR transfer_state IN ('rekeyed', 'export_refused')
+      END
     ORDER BY subject LIMIT ?5
     """
 
