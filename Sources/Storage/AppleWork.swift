@@ -278,7 +278,8 @@ extension Ledger {
       }
       try update(work)
     }
-    return grants.isEmpty && waiting.isEmpty ? "apple_nothing_to_revoke" : nil
+    let isGivenBack = linked.credentialState != .authorized
+    return grants.isEmpty && waiting.isEmpty && !isGivenBack ? "apple_nothing_to_revoke" : nil
   }
 
   /// Whether a person has another account, under the subject that he has, or had, at the other team.

@@ -141,7 +141,7 @@ struct ArrivalTests {
   @Test func `who came before the transfer reached him has two accounts until an operator decides`()
     async throws
   {
-    try await withExported { _, stage, service, subject, before in
+    try await withExported { apple, stage, service, subject, before in
       let transfer = MockTransfer(person: subject, team: MockTeam.otherID)
       // A token without the claim: then nobody can know.
       let (credential, code) = try Mint.credentialWithCode { $0.subject = transfer.subject }
