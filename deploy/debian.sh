@@ -27,7 +27,7 @@ tree="$work/bramley"
 documents="$tree/usr/share/doc/bramley"
 architecture="$(dpkg --print-architecture)"
 version="$("$program" version | cut -d ' ' -f 2)-${DEB_REVISION-1}"
-maintainer="${DEBFULLNAME-Whoever built it} <${DEBEMAIL-root@localhost}>"
+maintainer="${DEBFULLNAME-Whoever built it} <${DEBEMAIL-packager@localhost}>"
 # The same sources make the same package.
 SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH-$(git log -1 --format=%ct 2>/dev/null || date +%s)}"
 export SOURCE_DATE_EPOCH
@@ -45,8 +45,9 @@ put 644 README.md usr/share/doc/bramley/README.md
 put 644 openapi.yaml usr/share/doc/bramley/openapi.yaml
 put 644 deploy/systemd/credentials.conf usr/share/doc/bramley/examples/credentials.conf
 put 755 deploy/secrets.sh usr/share/doc/bramley/examples/secrets.sh
-for file in deploy/prometheus/* deploy/grafana/*; do put 644 "$file" "usr/share/doc/bramley/examples/${file#deploy/}"; done
-for file in deploy/proxy/*; do put 644 "$file" "usr/share/doc/bramley/examples/${file#deploy/}"; done
+for file in deploy/{prometheus,grafana,proxy}/*; do
+  put 644 "$file" "usr/share/doc/bramley/examples/${file#deploy/}"
+done
 put 644 deploy/debian/lintian-overrides usr/share/lintian/overrides/bramley
 {
   echo "bramley ($version) stable; urgency=medium"

@@ -49,13 +49,7 @@ enum DeployFiles {
 }
 
 extension JSONObject {
-  /// A member further down.
-  subscript(path: String...) -> JSONValue? {
-    let last = path.dropLast().reduce(Optional(self)) { $0?.object($1) }
-    return path.last.flatMap { last?[$0] }
-  }
-
-  /// All members that are text, numbers or flags, as a YAML file would have them in an environment.
+  /// All members that are text.
   var plainTexts: [String: String] {
     var texts: [String: String] = [:]
     for name in names { texts[name] = text(name) }

@@ -69,12 +69,8 @@ extension Stage {
     if geteuid() == 0 { chmod(folder, 0o755) }
     let environment = Program.environment.merging(["HOME": folder]) { $1 }
     let child = keep(try ChildProcess(front.program, arguments, environment: environment, folder: folder))
-    let running = RunningFront(process: child, port: port, plainPort: plainPort, certificate: certificate)
-    // None of these says when it listens.
-    while try await running.curl("/livez", "-o", "/dev/null", "--fail").status != 0 {
-      if let end = child.state.read(\.end) { throw NotReady(end: end, errors: child.errorText) }
-    }
-    return running
+    try await listens(port, child)
+    return RunningFront(process: child, port: port, plainPort: plainPort, certificate: certificate)
   }
 }
 

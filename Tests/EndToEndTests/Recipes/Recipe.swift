@@ -172,14 +172,3 @@ struct Proxy: Sendable {
     return try await exchange(HTTPRequest(path: path, headers: bearer + headers), port: port)
   }
 }
-
-/// Waits until a program answers: none of these says when it does, and Apache listens twice at its start.
-private func answers(_ port: UInt16, _ child: ChildProcess) async throws {
-  try await onThread {
-    while true {
-      if (try? HTTPConnection(port: port).exchange(HTTPRequest(path: "/"))) != nil { return }
-      if let end = child.state.read(\.end) { throw NotReady(end: end, errors: child.errorText) }
-      poll(nil, 0, 10)
-    }
-  }
-}

@@ -19,6 +19,26 @@ func freePort() throws -> UInt16 {
   return UInt16(bigEndian: address.sin_port)
 }
 
+/// Waits until a program answers: proxies do not say when they do, and Apache listens twice at its start.
+func answers(_ port: UInt16, _ child: ChildProcess) async throws {
+  try await untilIt(child) { _ = try HTTPConnection(port: port).exchange(HTTPRequest(path: "/")) }
+}
+
+/// Waits until a program takes connections, whatever is spoken over them.
+func listens(_ port: UInt16, _ child: ChildProcess) async throws {
+  try await untilIt(child) { _ = try HTTPConnection(port: port) }
+}
+
+/// Tries until it works or the program has ended.
+private func untilIt(_ child: ChildProcess, _ works: @escaping @Sendable () throws -> Void) async throws {
+  try await onThread {
+    while (try? works()) == nil {
+      if let end = child.state.read(\.end) { throw NotReady(end: end, errors: child.errorText) }
+      poll(nil, 0, 10)
+    }
+  }
+}
+
 extension Stage {
   /// The arguments for nginx as one process in the foreground.
   ///
