@@ -41,7 +41,7 @@ struct MonitoringFileTests {
     let all = expressions.joined(separator: "\n") + rules
     let asked = DeployFiles.words("bramley_", in: all).union(DeployFiles.words("process_", in: all))
     let webhook = [
-      "BRAMLEY_WEBHOOK_URL": "http://127.0.0.1:9", "BRAMLEY_WEBHOOK_SECRET": "a secret of some length",
+      "BRAMLEY_WEBHOOK_URL": "http://127.0.0.1:9", "BRAMLEY_WEBHOOK_SECRET": "a-secret-of-some-length",
     ]
     try await withService(webhook) { service in
       // Something of everything, so that no family is without a sample.
