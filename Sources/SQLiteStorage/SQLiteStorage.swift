@@ -2,10 +2,12 @@
 // The embedded engine: SQLite in WAL mode, one connection on one thread, many transactions to a commit.
 //
 // It keeps rows and runs transactions; what an intention means is decided in `Storage`. Nothing here knows HTTP,
-// tokens or the clock. SQL is in `Statements.swift` and `Migrations`, C in `Connection.swift` and
+// tokens or the clock. Its rows are those of `SQLLedger`, its own SQL is in
+// `Statements.swift` and `Migrations`, C in `Connection.swift` and
 // `Statement.swift`.
 //===------------------------------------------------------------------------===//
 
+package import SQLLedger
 package import Storage
 internal import Synchronization
 internal import Threads
@@ -48,7 +50,7 @@ package enum SQLiteOpening: Sendable, Equatable {
 }
 
 /// A database in one file, for one node; a second process, such as the command line, may open it as well.
-package final class SQLiteStorage: LedgerStorage {
+package final class SQLiteStorage: LedgerStorage, CountedStorage {
   private let worker: BatchWorker<GroupCommit>
   /// Has a connection of its own, so that who only reads waits for no commit and no lock
   /// (sqlite.org/wal.html#concurrency).
@@ -71,18 +73,19 @@ package final class SQLiteStorage: LedgerStorage {
       case .change: try openForChange(path: path, options)
       }
     counters = CommitCounters()
-    worker = try startWorker("sqlite", on: connection, options, counters, observe)
+    worker = try startWorker(
+      "sqlite", on: connection, options, counters, foldsLog: opening != .inspect, observe)
     switch opening {
     case .inspect: reader = worker
     case .serve, .change:
       // Opened last: there is something to read by now.
       let second = try openForReading(path: path, busyMilliseconds: options.busyMilliseconds)
-      reader = try startWorker("sqlite-read", on: second, options, CommitCounters(), nil)
+      reader = try startWorker("sqlite-read", on: second, options, CommitCounters(), foldsLog: false, nil)
     }
   }
 
   package func transact<Outcome: Sendable>(
-    _ body: @escaping @Sendable (inout SQLiteLedger) throws(StorageError) -> Outcome
+    _ body: @escaping @Sendable (inout SQLLedger<SQLiteStatement>) throws(StorageError) -> Outcome
   ) async throws(StorageError) -> Outcome {
     try await run(body, writes: true, on: worker)
   }
@@ -90,13 +93,14 @@ package final class SQLiteStorage: LedgerStorage {
   /// What only reads asks for no write lock: the command line may count a million sessions beside the service, and a
   /// lock or a full disk is in no reader's way (sqlite.org/wal.html#concurrency).
   package func read<Outcome: Sendable>(
-    _ body: @escaping @Sendable (inout SQLiteLedger) throws(StorageError) -> Outcome
+    _ body: @escaping @Sendable (inout SQLLedger<SQLiteStatement>) throws(StorageError) -> Outcome
   ) async throws(StorageError) -> Outcome {
     try await run(body, writes: false, on: reader)
   }
 
   private func run<Outcome: Sendable>(
-    _ body: @escaping @Sendable (inout SQLiteLedger) throws(StorageError) -> Outcome, writes: Bool,
+    _ body: @escaping @Sendable (inout SQLLedger<SQLiteStatement>) throws(StorageError) -> Outcome,
+    writes: Bool,
     on worker: BatchWorker<GroupCommit>
   ) async throws(StorageError) -> Outcome {
     let result: Result<Outcome, StorageError> = await withCheckedContinuation { continuation in
@@ -116,8 +120,7 @@ package final class SQLiteStorage: LedgerStorage {
     await worker.stop()
   }
 
-  /// What the engine has done since it was opened.
-  package var statistics: SQLiteStatistics { counters.snapshot(waiting: worker.waiting) }
+  package var statistics: StorageStatistics { counters.snapshot(waiting: worker.waiting) }
 }
 
 extension SQLiteStorage {
@@ -156,15 +159,14 @@ extension SQLiteStorage {
 
 private func startWorker(
   _ name: String, on connection: consuming sending Connection, _ options: SQLiteOptions,
-  _ counters: CommitCounters,
-  _ observe: (@Sendable (Int, Duration) -> Void)?
+  _ counters: CommitCounters, foldsLog: Bool, _ observe: (@Sendable (Int, Duration) -> Void)?
 ) throws(SQLiteOpenError) -> BatchWorker<GroupCommit> {
   let group = try GroupCommit(
-    connection: connection, options: options, counters: counters, observe: observe)
+    connection: connection, options: options, counters: counters, foldsLog: foldsLog, observe: observe)
   do throws(ThreadError) {
     return try BatchWorker(
-      name: name, capacity: options.waitingLimit, batchLimit: options.groupLimit, tickMilliseconds: nil,
-      work: group)
+      name: name, capacity: options.waitingLimit, batchLimit: options.groupLimit,
+      tickMilliseconds: foldsLog ? 1000 : nil, work: group)
   } catch {
     throw .cannotOpen(detail: "no thread: \(error)")
   }
