@@ -104,9 +104,11 @@ struct AppleCalls: Sendable {
     }
   }
 
-  /// Whether a refresh token is good; nil when Apple does not say.
+  /// Whether a refresh token is good; nil when Apple does not say, or cannot.
   func verdict(on grant: AppleGrant) async -> Result<AppleGrantVerdict, AppleFault>? {
-    guard let key = access.terms.key(of: grant.team), let token = ring.open(grant.secret) else { return nil }
+    guard let key = access.terms.keyForLook(at: grant.team), let token = ring.open(grant.secret) else {
+      return nil
+    }
     do throws(AppleFault) {
       try await counted(grant.client, isOfApp: false) { () throws(AppleFault) in
         try await endpoints.refresh(token, for: grant.client, by: key)

@@ -209,7 +209,7 @@ package final class SessionIssuer: Sendable {
     intent.client = request.audience
     intent.code = try sealed(request.code, for: request.audience, at: now)
     intent.transferSubject = request.transferSubject
-    intent.admitsFormerSubjects = teams.former != nil
+    intent.formerTeam = teams.former
     return try await signIn(intent)
   }
 
@@ -229,7 +229,7 @@ package final class SessionIssuer: Sendable {
     intent.client = pending.audience
     intent.code = try sealed(request.code, for: pending.audience, at: now)
     intent.transferSubject = pending.transferSubject
-    intent.admitsFormerSubjects = teams.former != nil
+    intent.formerTeam = teams.former
     do {
       return try await signIn(intent)
     } catch {

@@ -60,7 +60,7 @@ func decideLookup(of keys: [AccountKey], in ledger: inout some Ledger) throws(St
 
 extension Ledger {
   /// Who has an identity; or had it at another developer team, of which somebody else may not know yet that it is over.
-  fileprivate mutating func account(
+  mutating func account(
     holdingOrHavingHeld identity: ProviderIdentity
   ) throws(StorageError) -> Account? {
     if let holder = try account(holding: identity) { return holder }

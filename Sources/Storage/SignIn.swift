@@ -97,8 +97,8 @@ package struct SignInIntent: Sendable {
   package var code: AppleCode?
   /// Who the person was on the way to the team whose client this is, if the token says so.
   package var transferSubject: Subject?
-  /// Whether tokens of the team that the app came from are still about.
-  package var admitsFormerSubjects = false
+  /// The team that the app came from, while tokens of it are still about.
+  package var formerTeam: TeamID?
 
   package init(
     identity: ProviderIdentity, profile: Profile, name: PersonName?, device: Device?,
@@ -303,7 +303,7 @@ private func openSession(
       AppleWork(
         secret: code.secret, kind: .exchange, account: account.id, subject: intent.identity.subject,
         client: code.client, redirectURI: code.redirectURI, createdAt: intent.now, dueAt: intent.now,
-        team: code.team))
+        team: account.identity(at: intent.identity.provider)?.team(among: code.team, intent.formerTeam)))
   }
   return SessionGrant(account: account, session: session)
 }

@@ -133,8 +133,8 @@ package protocol Storage: Sendable {
   func transferPage(
     _ query: TransferQuery, after subject: Subject?, limit: Int
   ) async throws(StorageError) -> [TransferItem]
-  /// Writes what Apple said of a person that goes out; see ``decideTransferExport(_:in:)``.
-  func write(_ export: TransferExport) async throws(StorageError) -> TransferOutcome
+  /// Writes what Apple said of a person that goes out; see ``decideTransferExport(_:by:in:)``.
+  func write(_ export: TransferExport, by origin: Origin) async throws(StorageError) -> TransferOutcome
   /// Writes what Apple said of a person that comes in; see ``decideTransferImport(_:by:in:)``.
   func write(_ arrival: TransferImport, by origin: Origin) async throws(StorageError) -> TransferOutcome
   func transferStatus(to team: TeamID) async throws(StorageError) -> TransferStatus

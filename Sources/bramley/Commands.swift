@@ -45,7 +45,7 @@ private let commands: [Command] = [
       + "       bramley apple queue retry [--config FILE] [--json] ID|--all\n"
       + "       bramley apple notifications [--limit N] [--config FILE] [--json]\n"
       + "       bramley apple transfer export --target TEAM [--dry-run] [--limit N] [--patience SECONDS]\n"
-      + "           [--retry-refused] [--config FILE] [--json]\n"
+      + "           [--retry-refused] [--replace] [--config FILE] [--json]\n"
       + "       bramley apple transfer import [--accepted DATE] [--dry-run] [--limit N] [--patience SECONDS]\n"
       + "           [--retry-refused] [--config FILE] [--json]\n"
       + "       bramley apple transfer status [--target TEAM] [--accepted DATE] [--config FILE] [--json]",

@@ -46,6 +46,13 @@ final class ProgressLine: Sendable {
     bramley.complain("Apple does not do it now (\(word)); waiting")
   }
 
+  /// - Parameter count: Calls that are waited for before it stops.
+  func stop(after count: Int) {
+    end()
+    let calls = count == 1 ? "1 call" : "\(count) calls"
+    bramley.complain(count == 0 ? "stopping" : "stopping, waiting for \(calls)")
+  }
+
   /// Leaves the line for others.
   func end() {
     let isShown = state.withLock { state in
