@@ -8,7 +8,7 @@ import Testing
 #endif
 
 /// What a person does with the account.
-@Suite struct AccountTests {
+@Suite(.timeLimit(.minutes(5))) struct AccountTests {
   @Test func `reauthenticating as somebody else leaves who is signed in, and ends the other session`()
     async throws
   {

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// The names that apps know errors by.
-@Suite struct ErrorTests {
+@Suite(.timeLimit(.minutes(5))) struct ErrorTests {
   @Test func `every code of the contract has a case of its own name here, and no other has`() throws {
     let codes = try APIDocument.shared.get().words(of: "Code")
     #expect(codes.count > 40)

@@ -4,7 +4,7 @@ import TestProcesses
 import Testing
 
 /// Who is told of what.
-@Suite struct ListenerTests {
+@Suite(.timeLimit(.minutes(5))) struct ListenerTests {
   /// What listeners were told, in order.
   private final class Told: Sendable {
     let uids = Watched<[String?]>([])

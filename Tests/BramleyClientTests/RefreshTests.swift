@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// When the kit asks for tokens, how often, and what of all that can go wrong signs anybody out.
-@Suite struct RefreshTests {
+@Suite(.timeLimit(.minutes(5))) struct RefreshTests {
   @Test func `a hundred tasks that want a token at its end make one refresh`() async throws {
     let device = Device()
     let (_, user) = try await device.signedIn()

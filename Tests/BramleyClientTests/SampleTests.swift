@@ -5,7 +5,7 @@ import Testing
 
 /// Code in the forms that tutorials for Firebase use: it compiles, and it works. One after the other, since all of it
 /// speaks to `Auth.auth()`.
-@MainActor @Suite(.serialized) struct SampleTests {
+@MainActor @Suite(.serialized, .timeLimit(.minutes(5))) struct SampleTests {
   private let device = Device()
 
   private func configure() -> Auth {

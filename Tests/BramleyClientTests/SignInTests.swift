@@ -8,7 +8,7 @@ import Testing
 #endif
 
 /// Signing in, over networks that lose answers, in apps that are ended in the middle.
-@Suite struct SignInTests {
+@Suite(.timeLimit(.minutes(5))) struct SignInTests {
   private func bodies(_ device: Device) -> [Data?] {
     device.service.state.read { $0.requests.filter { $0.url?.path == "/v1/signInWithIdp" }.map(\.httpBody) }
   }

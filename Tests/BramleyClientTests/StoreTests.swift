@@ -4,7 +4,7 @@ import TestProcesses
 import Testing
 
 /// Where the session is kept, and who shares it.
-@Suite struct StoreTests {
+@Suite(.timeLimit(.minutes(5))) struct StoreTests {
   /// A folder for one test.
   private func inFolder(_ body: (String) async throws -> Void) async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("kit-\(UUID().uuidString)")
@@ -170,9 +170,19 @@ import Testing
   private final class Broken: SessionStore {
     let inner = MemoryStore()
     let isBroken = Watched(false)
+    /// A disk that is full: what is there can be read.
+    let isFull = Watched(false)
     func update<R>(_ body: (inout Data?) throws -> R) throws -> R {
       if isBroken.read({ $0 }) { throw CocoaError(.fileReadNoPermission) }
-      return try inner.update(body)
+      return try inner.update { value in
+        let before = value
+        let result = try body(&value)
+        guard value == before || !isFull.read({ $0 }) else {
+          value = before
+          throw CocoaError(.fileWriteOutOfSpace)
+        }
+        return result
+      }
     }
   }
 
@@ -193,11 +203,13 @@ import Testing
     let store = Broken()
     let device = Device(store: store)
     let (auth, user) = try await device.signedIn()
-    device.pass(3400)
-    device.service.state.update { $0.meanwhile = { store.isBroken.update { $0 = true } } }
-    _ = try await user.getIDToken()
-    // What the store holds is the token before the current one.
-    store.isBroken.update { $0 = false }
+    store.isFull.update { $0 = true }
+    for _ in 0..<3 {
+      device.pass(3400)
+      _ = try await user.getIDToken()
+    }
+    // What the store holds is an old token by now, and the one in memory counts.
+    store.isFull.update { $0 = false }
     _ = try await user.getIDToken(forcingRefresh: true)
     #expect(auth.currentUser == user)
     _ = try await device.app().currentUser?.getIDToken(forcingRefresh: true)
