@@ -209,6 +209,7 @@ import Testing
       _ = try await user.getIDToken()
     }
     // What the store holds is an old token by now, and the one in memory counts.
+    #expect(user.refreshToken == "refresh4")
     store.isFull.update { $0 = false }
     _ = try await user.getIDToken(forcingRefresh: true)
     #expect(auth.currentUser == user)

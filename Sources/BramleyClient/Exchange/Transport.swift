@@ -73,11 +73,14 @@ private final class Arrivals: NSObject, URLSessionDataDelegate {
   }
 
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-    let length = pending.withLock { pending in
+    let tooLong = pending.withLock { pending -> Pending? in
       pending[dataTask.taskIdentifier]?.body.append(data)
-      return pending[dataTask.taskIdentifier]?.body.count ?? 0
+      let length = pending[dataTask.taskIdentifier]?.body.count ?? 0
+      return length > Self.limit ? pending.removeValue(forKey: dataTask.taskIdentifier) : nil
     }
-    if length > Self.limit { dataTask.cancel() }
+    // At once: what is cancelled may still come to a good end.
+    tooLong?.continuation.resume(throwing: URLError(.dataLengthExceedsMaximum))
+    if tooLong != nil { dataTask.cancel() }
   }
 
   func urlSession(
