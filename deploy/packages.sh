@@ -7,7 +7,7 @@ toolchain_packages=(binutils ca-certificates git libc6-dev libgcc-12-dev libncur
   pkg-config tzdata zlib1g-dev)
 
 # What Bramley is built on.
-library_packages=(libssl-dev libcurl4-openssl-dev libjansson-dev libmicrohttpd-dev libsqlite3-dev libyaml-dev)
+library_packages=(libssl-dev libcurl4-openssl-dev libjansson-dev libmicrohttpd-dev libpq-dev libsqlite3-dev libyaml-dev)
 
 # install_packages NAME…
 install_packages() {

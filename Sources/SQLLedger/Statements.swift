@@ -2,8 +2,18 @@
 // What a text names is in the order in which `SQLSlots` binds and `SQLRow` reads.
 
 /// `accounts` and `identities`.
-enum AccountSQL {
-  static let accountByID: StaticString = """
+package enum AccountSQL {
+  /// What each text that reads accounts names, for texts of an engine of its own.
+  package static let columns = """
+    a.number, a.id, a.created_at, a.last_sign_in_at, a.is_disabled, a.is_anonymous, a.email,
+    a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
+    a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
+    a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
+    i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at, i.transfer_state,
+    i.transfer_team, i.transfer_subject, i.transfer_detail, i.transferred_at, i.former_subject
+    """
+
+  package static let accountByID: StaticString = """
     SELECT a.number, a.id, a.created_at, a.last_sign_in_at, a.is_disabled, a.is_anonymous, a.email,
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
@@ -14,7 +24,7 @@ enum AccountSQL {
     WHERE a.id = ?1 ORDER BY i.provider
     """
 
-  static let accountHoldingIdentity: StaticString = """
+  package static let accountHoldingIdentity: StaticString = """
     SELECT a.number, a.id, a.created_at, a.last_sign_in_at, a.is_disabled, a.is_anonymous, a.email,
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
@@ -124,8 +134,14 @@ enum AccountSQL {
 }
 
 /// `sessions`.
-enum SessionSQL {
-  static let session: StaticString = """
+package enum SessionSQL {
+  /// What each text that reads sessions names, for texts of an engine of its own.
+  package static let columns = """
+    id, account, provider, created_at, device_name, device_model, device_os, app_version, custom_claims,
+    counter, master_key, rotated_at, late_rotations, is_late, ended_as, ended_at
+    """
+
+  package static let session: StaticString = """
     SELECT id, account, provider, created_at, device_name, device_model, device_os, app_version, custom_claims,
       counter, master_key, rotated_at, late_rotations, is_late, ended_as, ended_at
     FROM sessions WHERE id = ?1
@@ -150,7 +166,7 @@ enum SessionSQL {
     WHERE id = ?1
     """
 
-  static let sessionsOfAccount: StaticString = """
+  package static let sessionsOfAccount: StaticString = """
     SELECT id, account, provider, created_at, device_name, device_model, device_os, app_version, custom_claims,
       counter, master_key, rotated_at, late_rotations, is_late, ended_as, ended_at
     FROM sessions WHERE account = ?1 AND ended_at IS NULL ORDER BY ordinal DESC, created_at DESC, id DESC

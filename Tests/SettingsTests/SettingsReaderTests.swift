@@ -49,7 +49,7 @@ private let keyText = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
     #expect(settings.publicURL == nil)
     #expect(settings.projectID == "bramley")
     #expect(settings.issuer == nil)
-    #expect(settings.databasePath == "bramley.db")
+    #expect(settings.database.name == "bramley.db")
     #expect(settings.masterKeys == nil)
     #expect(settings.apiKeys.isEmpty)
     #expect(settings.appleRules.clients == [ClientID(unchecked: "com.example.app"): .standard])
@@ -156,7 +156,7 @@ private let keyText = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 
   @Test func `a database path is taken as it is`() throws {
     #expect(
-      try read(["BRAMLEY_DATABASE_URL": "sqlite:/var/lib/bramley/a b.db"]).databasePath
+      try read(["BRAMLEY_DATABASE_URL": "sqlite:/var/lib/bramley/a b.db"]).database.name
         == "/var/lib/bramley/a b.db")
   }
 
