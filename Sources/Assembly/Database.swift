@@ -1,5 +1,6 @@
 package import Settings
 package import Storage
+internal import Domain
 internal import PostgresStorage
 internal import SQLiteStorage
 

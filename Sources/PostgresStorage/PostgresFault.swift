@@ -1,14 +1,14 @@
 internal import Storage
 
 /// What went wrong between this node and the server.
-struct PostgresFault: Error, Equatable {
+package struct PostgresFault: Error, Equatable {
   /// Five characters (postgresql.org/docs/current/errcodes-appendix.html); empty when the connection told nothing.
   let state: String
   /// Names tables and constraints at most; never values, of which the server's own detail has some.
   let detail: String
 
   /// What follows from it.
-  enum Consequence: Equatable {
+  package enum Consequence: Sendable, Equatable {
     /// The same again can go well: it met another transaction.
     case runAgain
     /// This connection is of no more use: it is gone, or the server it leads to takes no writes.
@@ -27,7 +27,7 @@ struct PostgresFault: Error, Equatable {
   ///
   /// A server that was demoted while we were connected answers 25006 to every write and is healthy for all else: the
   /// connection goes, and the next one looks for a server that takes writes.
-  static func consequence(of state: String) -> Consequence {
+  package static func consequence(of state: String) -> Consequence {
     switch state {
     case "40001", "40P01", "55P03": .runAgain
     case "", "25006", "57P01", "57P02", "57P03", "57P05": .reconnect

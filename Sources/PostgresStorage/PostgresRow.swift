@@ -15,7 +15,9 @@ package import Storage
   }
 
   package mutating func optionalNumber() throws(StorageError) -> Int64? {
-    guard let bytes = try unsafe column(of: [ServerType.int2, ServerType.int4, ServerType.int8]) else { return nil }
+    guard let bytes = try unsafe column(of: [ServerType.int2, ServerType.int4, ServerType.int8]) else {
+      return nil
+    }
     switch bytes.count {
     case 2: return unsafe Int64(Int16(bigEndian: bytes.loadUnaligned(as: Int16.self)))
     case 4: return unsafe Int64(Int32(bigEndian: bytes.loadUnaligned(as: Int32.self)))
@@ -44,7 +46,8 @@ package import Storage
   private mutating func column(of types: [Oid]) throws(StorageError) -> UnsafeRawBufferPointer? {
     defer { next += 1 }
     guard unsafe PQgetisnull(result, row, next) == 0 else { return nil }
-    guard unsafe types.contains(PQftype(result, next)), let start = unsafe PQgetvalue(result, row, next) else {
+    guard unsafe types.contains(PQftype(result, next)), let start = unsafe PQgetvalue(result, row, next)
+    else {
       throw .corrupt
     }
     return unsafe UnsafeRawBufferPointer(start: start, count: Int(PQgetlength(result, row, next)))

@@ -124,9 +124,9 @@ package final class PostgresStorage: LedgerStorage, CountedStorage {
     for lane in [reads, arrivals, refreshes, decisions] { await lane.worker.stop() }
   }
 
-  package var statistics: StorageStatistics { 
+  package var statistics: StorageStatistics {
     counters.snapshot(waiting: [decisions, arrivals, refreshes].reduce(0) { $0 + $1.worker.waiting })
-   }
+  }
 }
 
 extension PostgresStorage {

@@ -28,13 +28,13 @@ enum OwnSQL {
   static let locks: [String: String] = [
     "\(AccountSQL.accountByID)": "SELECT number FROM accounts WHERE id = $1 FOR UPDATE",
     "\(AccountSQL.accountHoldingIdentity)": """
-      SELECT number FROM accounts
-      WHERE number = (SELECT account FROM identities WHERE provider = $1 AND subject = $2) FOR UPDATE
-      """,
+    SELECT number FROM accounts
+    WHERE number = (SELECT account FROM identities WHERE provider = $1 AND subject = $2) FOR UPDATE
+    """,
     "\(SessionSQL.session)": "SELECT counter FROM sessions WHERE id = $1 FOR UPDATE",
     "\(SessionSQL.sessionsOfAccount)": """
-      SELECT counter FROM sessions WHERE account = $1 AND ended_at IS NULL ORDER BY id FOR UPDATE
-      """,
+    SELECT counter FROM sessions WHERE account = $1 AND ended_at IS NULL ORDER BY id FOR UPDATE
+    """,
   ]
 
   /// Divides by zero when no row was touched, so that the commit behind it fails without anybody waiting for the count.
@@ -107,8 +107,10 @@ enum SchemaSQL {
   static let lock = "SELECT pg_advisory_xact_lock(1112686925)"
   static let lockRow = "SELECT version FROM bramley_schema FOR UPDATE"
   static let createVersion = """
-    CREATE TABLE IF NOT EXISTS bramley_schema (only_row SMALLINT PRIMARY KEY CHECK (only_row = 1), version BIGINT NOT NULL)
+    CREATE TABLE IF NOT EXISTS bramley_schema
+      (only_row SMALLINT PRIMARY KEY CHECK (only_row = 1), version BIGINT NOT NULL)
     """
-  static let fillVersion = "INSERT INTO bramley_schema (only_row, version) VALUES (1, 0) ON CONFLICT DO NOTHING"
+  static let fillVersion =
+    "INSERT INTO bramley_schema (only_row, version) VALUES (1, 0) ON CONFLICT DO NOTHING"
   static func setVersion(_ version: Int64) -> String { "UPDATE bramley_schema SET version = \(version)" }
 }

@@ -69,9 +69,9 @@ package enum AccountSQL {
       a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
       i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at, i.transfer_state,
       i.transfer_team, i.transfer_subject, i.transfer_detail, i.transferred_at, i.former_subject
-    FROM (SELECT number AS place, CASE ?1 WHEN 0 THEN id WHEN 1 THEN email
+    FROM (SELECT number AS place, CASE CAST(?1 AS INTEGER) WHEN 0 THEN id WHEN 1 THEN email
         WHEN 2 THEN coalesce(chosen_name, given_name) END AS word,
-        CASE ?1 WHEN 3 THEN created_at WHEN 4 THEN last_sign_in_at END AS moment
+        CASE CAST(?1 AS INTEGER) WHEN 3 THEN created_at WHEN 4 THEN last_sign_in_at END AS moment
         FROM accounts ORDER BY word NULLS FIRST, moment, place LIMIT ?2 OFFSET ?3) AS wanted
       JOIN accounts AS a ON a.number = wanted.place LEFT JOIN identities AS i ON i.account = a.number
     ORDER BY wanted.word NULLS FIRST, wanted.moment, wanted.place, i.provider
@@ -84,9 +84,9 @@ package enum AccountSQL {
       a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
       i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at, i.transfer_state,
       i.transfer_team, i.transfer_subject, i.transfer_detail, i.transferred_at, i.former_subject
-    FROM (SELECT number AS place, CASE ?1 WHEN 0 THEN id WHEN 1 THEN email
+    FROM (SELECT number AS place, CASE CAST(?1 AS INTEGER) WHEN 0 THEN id WHEN 1 THEN email
         WHEN 2 THEN coalesce(chosen_name, given_name) END AS word,
-        CASE ?1 WHEN 3 THEN created_at WHEN 4 THEN last_sign_in_at END AS moment
+        CASE CAST(?1 AS INTEGER) WHEN 3 THEN created_at WHEN 4 THEN last_sign_in_at END AS moment
         FROM accounts ORDER BY word DESC NULLS LAST, moment DESC, place LIMIT ?2 OFFSET ?3) AS wanted
       JOIN accounts AS a ON a.number = wanted.place LEFT JOIN identities AS i ON i.account = a.number
     ORDER BY wanted.word DESC NULLS LAST, wanted.moment DESC, wanted.place, i.provider
@@ -362,7 +362,7 @@ enum AppleSQL {
 
   static let secretCounts: StaticString = """
     SELECT master_key, count(*) FROM (SELECT master_key FROM apple_work UNION ALL SELECT master_key FROM apple_grants)
-    GROUP BY master_key
+      AS sealed GROUP BY master_key
     """
 
   static let secretsNotSealedBy: StaticString = """

@@ -191,7 +191,8 @@ extension LedgerStorage {
   package func refresh(_ intent: RefreshIntent) async throws(StorageError) -> RefreshOutcome {
     var rows = DecisionRows()
     rows.sessions = [intent.session]
-    return try await transact(on: rows) { (book) throws(StorageError) in try decideRefresh(intent, in: &book) }
+    return try await transact(on: rows) { (book) throws(StorageError) in try decideRefresh(intent, in: &book)
+    }
   }
 
   package func signingKeys() async throws(StorageError) -> SigningKeyBook {

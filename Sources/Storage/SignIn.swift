@@ -311,7 +311,8 @@ private func openSession(
 extension SignInIntent {
   /// What it decides on; nil when that is more than can be named, as who else has an address or an older subject.
   var decisionRows: DecisionRows? {
-    guard link == nil, linking == .off, transferSubject == nil, !admitsFormerSubjects, rules.maximum == 0 else {
+    guard link == nil, linking == .off, transferSubject == nil, !admitsFormerSubjects, rules.maximum == 0
+    else {
       return nil
     }
     var rows = DecisionRows()

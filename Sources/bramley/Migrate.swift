@@ -1,5 +1,6 @@
 internal import Assembly
 internal import Settings
+internal import Storage
 internal import Wire
 
 /// `bramley migrate`, and with `--check` only the question whether it has something to do.

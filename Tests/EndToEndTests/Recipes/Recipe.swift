@@ -183,7 +183,7 @@ struct Proxy: Sendable {
 }
 
 /// A port that nobody has just now.
-private func freePort() throws -> UInt16 {
+func freePort() throws -> UInt16 {
   let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
   defer { close(descriptor) }
   var address = sockaddr_in()
@@ -200,7 +200,7 @@ private func freePort() throws -> UInt16 {
 }
 
 /// Waits until a program answers: none of these says when it does, and Apache listens twice at its start.
-private func answers(_ port: UInt16, _ child: ChildProcess) async throws {
+func answers(_ port: UInt16, _ child: ChildProcess) async throws {
   try await onThread {
     while true {
       if (try? HTTPConnection(port: port).exchange(HTTPRequest(path: "/"))) != nil { return }
