@@ -78,7 +78,7 @@ private func examineContents(of storage: any Storage, _ settings: Settings) asyn
         within: settings.sessionLimits, at: WallClock.system.now()),
       audit: try await storage.auditChain(), appleSecrets: try await storage.appleSecretCounts())
     return try await examineKeys(contents, settings) + examineAudit(in: storage, settings)
-      + examineQueue(in: storage)
+      + examineQueue(in: storage) + examineLosses(in: storage)
   } catch {
     return [Finding(subject: "database", verdict: .failed, detail: "cannot be read: \(error.sentence)")]
   }

@@ -26,7 +26,8 @@ CREATE TABLE accounts (
   chosen_name       TEXT COLLATE "C",
   photo_url         TEXT,
   custom_claims     TEXT,
-  valid_since       BIGINT
+  valid_since       BIGINT,
+  apple_sign_in_at  BIGINT
 );
 
 CREATE INDEX accounts_by_email ON accounts (email, number) WHERE email IS NOT NULL;
@@ -220,6 +221,7 @@ CREATE TABLE apple_work (
   fault        TEXT,
   is_sent      SMALLINT NOT NULL CHECK (is_sent IN (0, 1)),
   team         TEXT,
+  is_brought   SMALLINT NOT NULL CHECK (is_brought IN (0, 1)),
   CHECK ((kind = 'revoke') = (secret <> 'code'))
 );
 
