@@ -152,12 +152,13 @@ private func startMaintenance(
   storage: any CountedStorage, ring: MasterKeyRing, clock: WallClock, entropy: Entropy, metrics: NodeMetrics,
   log: Log
 ) -> [Task<Void, Never>] {
+  let holder = hexText(entropy.bytes(16))
   let sweeper = Sweeper(
     storage: storage, clock: clock, limits: issuer.rules.limits, leeway: settings.clockLeeway,
-    log: log)
+    holder: holder, log: log)
   let historian = Historian(
     watch: issuer.watch, storage: storage, auditChain: AuditChain(storage: storage, ring: ring), clock: clock,
-    holder: hexText(entropy.bytes(16)), retention: settings.auditRetention, log: log)
+    holder: holder, retention: settings.auditRetention, log: log)
   let keyWatch = SigningKeyWatch(
     issuer: issuer, storage: storage, ring: ring, rules: SigningKeyRules(settings), clock: clock,
     entropy: entropy, metrics: metrics, log: log)

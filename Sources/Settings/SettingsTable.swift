@@ -20,8 +20,9 @@ package struct Setting: Sendable {
     ].contains(name)
   }
 
-  /// Whether the value may come from a file named by `NAME_FILE`: secrets, and what nobody types.
-  package var mayBeFile: Bool { isSecret || name == "custom_token_keys" }
+  /// Whether the value may come from a file named by `NAME_FILE`: secrets, what may have one in it, and what
+  /// nobody types.
+  package var mayBeFile: Bool { isSecret || ["custom_token_keys", "database_url"].contains(name) }
 
   /// The name in the environment.
   package var variable: String { "BRAMLEY_" + uppercase(name) }

@@ -144,6 +144,43 @@ struct NodeTests {
     }
   }
 
+  @Test func `a command is a node as well, and tells nobody the password`() async throws {
+    try await withCluster { cluster in
+      let person = try await cluster.nodes[0].signIn(Mint.credential())
+      func command(_ words: String...) async throws -> Finished {
+        try await run(
+          Program.bramley, words, environment: cluster.stage.settings.merging(cluster.settings) { $1 },
+          folder: cluster.stage.folder)
+      }
+      let printed = try await command("config", "print")
+      #expect(printed.status == 0)
+      #expect(printed.output.contains("BRAMLEY_DATABASE_URL=postgres://"))
+      #expect(!printed.output.contains("no-secret"))
+      let checked = try await command("migrate", "--check", "--json")
+      #expect(checked.status == 0)
+      #expect(try checked.json.flag("upToDate") == true)
+      #expect(try await command("keys", "list").status == 0)
+      let doctor = try await command("doctor", "--json")
+      #expect(doctor.output.contains("takes writes"), "\(doctor.output) \(doctor.errors)")
+      #expect(!doctor.output.contains("no-secret"))
+      #expect(try await command("audit", "verify").status == 0)
+      let disabled = try await command("users", "disable", person.localID)
+      #expect(disabled.status == 0, "\(disabled.errors)")
+      for node in cluster.nodes {
+        try await eventually(within: .seconds(10)) {
+          try await node.tryRefresh(person.refreshToken).status == 400
+        }
+      }
+      let bad = try await run(
+        Program.bramley, ["migrate"],
+        environment: cluster.stage.settings.merging(cluster.settings) { $1 }.merging([
+          "BRAMLEY_DATABASE_URL": "postgres://u:no-secret@127.0.0.1:1/x"
+        ]) { $1 })
+      #expect(bad.status == 69)
+      #expect(!bad.errors.isEmpty && !bad.errors.contains("no-secret"))
+    }
+  }
+
   private func callers(_ count: Int) async throws -> [Caller] {
     try await onThread {
       try (0..<count).map { _ in
