@@ -231,9 +231,9 @@ extension TransferStatus {
     count(.exported) + count(.rekeyed) + count(.importRefused) + count(.conflict)
   }
 
-  /// How many the team that asks can still export.
+  /// How many the team that asks can still export; everybody before the first export, when nobody has said where to.
   fileprivate func left(from own: TeamID?) -> Int {
-    left(of: TransferQuery(half: .toExport, team: team, own: own))
+    left(of: TransferQuery(half: .toExport, team: team, own: movers.isEmpty ? nil : own))
   }
 
   /// Nobody loses what Apple gave for another team unless that is asked for; who is still to come in to the team that asks
