@@ -40,7 +40,10 @@ func system(_ name: String, _ pkgConfig: String, _ package: String) -> Target {
 // Layers from the bottom up; who may import whom is held by Tests/ArchitectureTests.
 let package = Package(
   name: "bramley",
+  // The oldest that the app's kit runs on. All else is for Linux.
+  platforms: [.iOS(.v16), .macOS(.v13), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
   products: [
+    .library(name: "BramleyClient", targets: ["BramleyClient"]),
     .library(name: "BramleyVerifier", targets: ["BramleyVerifier"]),
     .executable(name: "bramley", targets: ["bramley"]),
     .executable(name: "bramley-mock-apple", targets: ["bramley-mock-apple"]),
@@ -75,6 +78,9 @@ let package = Package(
 
     // For other programs: verifies session tokens, and links nothing of the service.
     module("BramleyVerifier", ["Crypto", "Domain", "JOSE", "Outbound", "Wire"]),
+
+    // For apps: Foundation and nothing else, so that it builds wherever an app does.
+    module("BramleyClient", []),
 
     // Layer 4: the rules, and the engine that keeps them.
     module("AppleIdentity", ["Wire", "Domain", "Crypto", "JOSE"]),
@@ -147,6 +153,9 @@ let package = Package(
       swiftSettings: relaxed),
     // The programs that tests start, and values that tests wait for.
     .target(name: "TestProcesses", path: "Tests/TestProcesses", swiftSettings: relaxed),
+    // An app with the kit, so that tests have several processes with one session.
+    .executableTarget(
+      name: "client-app", dependencies: ["BramleyClient"], path: "Tests/ClientApp", swiftSettings: relaxed),
     // Reads openapi.yaml and holds answers against it.
     .target(
       name: "Contract", dependencies: ["CYAML", "Wire"], path: "Tests/Contract", swiftSettings: relaxed),
@@ -154,6 +163,7 @@ let package = Package(
     tests("DomainTests", ["Domain", "TestSupport"]),
     tests("CryptoTests", ["Crypto", "Domain", "TestProcesses", "TestSupport", "Wire"]),
     tests("BramleyVerifierTests", ["BramleyVerifier", "Crypto", "Domain", "JOSE", "TestSupport", "Wire"]),
+    tests("BramleyClientTests", ["BramleyClient", "Contract", "TestProcesses"]),
     tests("JOSETests", ["JOSE", "Crypto", "Domain", "TestSupport", "Wire"]),
     tests("AppleIdentityTests", ["AppleIdentity", "Crypto", "Domain", "JOSE", "TestSupport", "Wire"]),
     tests("SessionsTests", ["Sessions", "Crypto", "Domain", "JOSE", "Storage", "TestSupport", "Wire"]),
@@ -175,7 +185,11 @@ let package = Package(
       ]),
     tests(
       "EndToEndTests",
-      ["BramleyVerifier", "Contract", "MockApple", "Crypto", "Domain", "TestProcesses", "Wire"]),
+      [
+        "BramleyClient", "BramleyVerifier", "Contract", "MockApple", "Crypto", "Domain", "TestProcesses",
+        "Wire",
+        "client-app",
+      ]),
   ]
 )
 
