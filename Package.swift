@@ -53,6 +53,7 @@ let package = Package(
     // Layer 0: system libraries, each with one importer.
     system("COpenSSL", "openssl", "libssl-dev"),
     system("CCurl", "libcurl", "libcurl4-openssl-dev"),
+    system("CPostgres", "libpq", "libpq-dev"),
     system("CSQLite", "sqlite3", "libsqlite3-dev"),
     system("CMicroHTTPD", "libmicrohttpd", "libmicrohttpd-dev"),
     system("CJansson", "jansson", "libjansson-dev"),
@@ -96,6 +97,9 @@ let package = Package(
         .embedInCode("Migrations/V0007_transfers.sql"),
         .embedInCode("Migrations/V0008_apple_evidence.sql"),
       ]),
+    module(
+      "PostgresStorage", ["CPostgres", "Domain", "SQLLedger", "Storage", "Threads"],
+      resources: [.embedInCode("Migrations/V0001_initial.sql")]),
 
     // Layer 5: the HTTP face, and what an operator may set.
     module(
@@ -111,8 +115,8 @@ let package = Package(
     module(
       "Assembly",
       [
-        "API", "AppleIdentity", "Crypto", "Domain", "HTTPServer", "JOSE", "Outbound", "SQLiteStorage",
-        "Sessions", "Settings", "Storage", "Telemetry", "Threads", "Wire",
+        "API", "AppleIdentity", "Crypto", "Domain", "HTTPServer", "JOSE", "Outbound", "PostgresStorage",
+        "SQLiteStorage", "Sessions", "Settings", "Storage", "Telemetry", "Threads", "Wire",
       ]),
     module(
       "MockApple", ["HTTPServer", "Threads", "Wire", "Domain", "Crypto", "JOSE"],
@@ -133,7 +137,7 @@ let package = Package(
     program(
       "bramley",
       [
-        "API", "Assembly", "AppleIdentity", "Domain", "JOSE", "SQLiteStorage", "Sessions", "Settings",
+        "API", "Assembly", "AppleIdentity", "Domain", "JOSE", "Sessions", "Settings",
         "Storage",
         "Telemetry", "Wire",
       ]),
@@ -145,7 +149,13 @@ let package = Package(
     tests("ThreadsTests", ["Threads"]),
     tests("OutboundTests", ["Outbound", "Domain", "TestProcesses", "Threads"]),
     tests("TelemetryTests", ["Telemetry", "Domain", "Threads"]),
-    tests("StorageConformanceTests", ["Storage", "SQLiteStorage", "Domain", "Threads", "CSQLite"]),
+    tests(
+      "StorageConformanceTests",
+      [
+        "Storage", "PostgresStorage", "SQLiteStorage", "Domain", "TestProcesses", "Threads",
+        "CPostgres",
+        "CSQLite",
+      ]),
 
     // What tests share: a clock that moves by hand, seeded randomness, a fetcher with a script, a token forge.
     .target(

@@ -3,7 +3,6 @@ internal import Crypto
 internal import Domain
 internal import JOSE
 internal import Outbound
-internal import SQLiteStorage
 internal import Sessions
 package import Settings
 internal import Storage
@@ -35,14 +34,14 @@ package func examine(_ settings: Settings) async -> [Finding] {
 }
 
 private func examineDatabase(_ settings: Settings) async -> [Finding] {
-  guard isFile(settings.databasePath) else {
+  guard !settings.database.isAbsent else {
     return [
       Finding(
         subject: "database", verdict: .warning,
-        detail: "there is none at \(settings.databasePath) yet: the first start makes it")
+        detail: "there is none at \(settings.database.name) yet: the first start makes it")
     ]
   }
-  let storage: SQLiteStorage
+  let storage: any CountedStorage
   do {
     storage = try inspectDatabase(settings)
   } catch .databaseUnusable(_, .olderSchema(found: 0, _)) {
@@ -63,14 +62,14 @@ private func examineDatabase(_ settings: Settings) async -> [Finding] {
 /// Whether the database takes a write, which only a connection that may write can tell.
 private func examineWriting(_ settings: Settings) -> Finding {
   do {
-    try SQLiteStorage.probeWrite(path: settings.databasePath)
+    try probeWrite(settings)
     return Finding(subject: "database", verdict: .ok, detail: "takes writes")
   } catch {
     return Finding(subject: "database", verdict: .failed, detail: "does not take writes: \(error.sentence)")
   }
 }
 
-private func examineContents(of storage: SQLiteStorage, _ settings: Settings) async -> [Finding] {
+private func examineContents(of storage: any Storage, _ settings: Settings) async -> [Finding] {
   do {
     if try await isUnused(storage) { return examineKeys(nil, settings) }
     let contents = Contents(
@@ -95,11 +94,10 @@ private struct Contents {
 
 /// Whether the audit's chain can be gone on with. Of a ring that cannot be made, the keys tell.
 private func examineAudit(
-  in storage: SQLiteStorage, _ settings: Settings
+  in storage: any Storage, _ settings: Settings
 ) async throws(StorageError) -> [Finding] {
   guard
-    let ring = try? masterKeyRing(
-      set: settings.masterKeys, databasePath: settings.databasePath, mayCreate: false, entropy: .system)
+    let ring = try? masterKeyRing(of: settings, mayCreate: false, entropy: .system)
   else { return [] }
   let chain = AuditChain(storage: storage, ring: ring)
   func finding(_ verdict: Finding.Verdict, _ detail: String) -> [Finding] {
@@ -127,8 +125,7 @@ private func examineKeys(_ contents: Contents?, _ settings: Settings) -> [Findin
   }
   let ring: MasterKeyRing
   do {
-    ring = try masterKeyRing(
-      set: settings.masterKeys, databasePath: settings.databasePath, mayCreate: false, entropy: .system)
+    ring = try masterKeyRing(of: settings, mayCreate: false, entropy: .system)
   } catch .masterKeyMissing where contents == nil {
     return findings + [
       Finding(

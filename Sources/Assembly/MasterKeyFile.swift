@@ -78,19 +78,20 @@ struct MasterKeyFile {
 
 /// What is doubtful about the file of the master key, as a sentence; nil when nothing is, or it is not used.
 package func masterKeyFileWarning(_ settings: Settings) -> String? {
-  guard settings.masterKeys == nil else { return nil }
-  return MasterKeyFile(besideDatabase: settings.databasePath).looseness()
+  guard settings.masterKeys == nil, case .sqlite(let path) = settings.database else { return nil }
+  return MasterKeyFile(besideDatabase: path).looseness()
 }
 
 /// The master keys in force: those that are set, else the one in the file beside the database.
 ///
 /// - Parameter mayCreate: Whether the database is empty, so that a new key shuts nothing out.
 func masterKeyRing(
-  set keys: [Secret<[UInt8]>]?, databasePath: String, mayCreate: Bool, entropy: Entropy
+  of settings: Settings, mayCreate: Bool, entropy: Entropy
 ) throws(StartFault) -> MasterKeyRing {
-  var bytes = keys ?? []
-  if bytes.isEmpty {
-    let file = MasterKeyFile(besideDatabase: databasePath)
+  var bytes = settings.masterKeys ?? []
+  // Only beside a file is there a place for one; the settings are not read without a key for any other database.
+  if bytes.isEmpty, case .sqlite(let path) = settings.database {
+    let file = MasterKeyFile(besideDatabase: path)
     if let key = try file.read() {
       bytes = [key]
     } else if mayCreate {

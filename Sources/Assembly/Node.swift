@@ -6,7 +6,6 @@ internal import Crypto
 internal import Domain
 internal import HTTPServer
 internal import Outbound
-internal import SQLiteStorage
 internal import Sessions
 package import Storage
 internal import Synchronization
@@ -18,7 +17,7 @@ package final class Node: Sendable {
   /// `host:port` of the operators' listener, if there is one.
   package let adminAddress: String?
   private let listeners: [HTTPListener]
-  private let storage: SQLiteStorage
+  private let storage: any CountedStorage
   private let fetcher: CurlFetcher
   private let maintenance: [Task<Void, Never>]
   private let watch: SessionWatch
@@ -150,15 +149,16 @@ private func startDirectory(
 /// - Parameter changes: What was changed of the signing keys before.
 private func startMaintenance(
   _ settings: Settings, issuer: SessionIssuer, changes: [SigningKeyChange], directory: KeyDirectory,
-  storage: SQLiteStorage, ring: MasterKeyRing, clock: WallClock, entropy: Entropy, metrics: NodeMetrics,
+  storage: any CountedStorage, ring: MasterKeyRing, clock: WallClock, entropy: Entropy, metrics: NodeMetrics,
   log: Log
 ) -> [Task<Void, Never>] {
+  let holder = hexText(entropy.bytes(16))
   let sweeper = Sweeper(
     storage: storage, clock: clock, limits: issuer.rules.limits, leeway: settings.clockLeeway,
-    log: log)
+    holder: holder, log: log)
   let historian = Historian(
     watch: issuer.watch, storage: storage, auditChain: AuditChain(storage: storage, ring: ring), clock: clock,
-    holder: hexText(entropy.bytes(16)), retention: settings.auditRetention, log: log)
+    holder: holder, retention: settings.auditRetention, log: log)
   let keyWatch = SigningKeyWatch(
     issuer: issuer, storage: storage, ring: ring, rules: SigningKeyRules(settings), clock: clock,
     entropy: entropy, metrics: metrics, log: log)
@@ -173,7 +173,7 @@ private func startMaintenance(
 
 private func startAppleWorker(
   _ settings: Settings, issuer: SessionIssuer, access: AppleAccess, directory: KeyDirectory,
-  fetcher: CurlFetcher, storage: SQLiteStorage, ring: MasterKeyRing, metrics: NodeMetrics, log: Log
+  fetcher: CurlFetcher, storage: any CountedStorage, ring: MasterKeyRing, metrics: NodeMetrics, log: Log
 ) -> Task<Void, Never> {
   let clock = WallClock.system
   let measures = AppleMetrics(metrics.registry, clock: clock)

@@ -2,7 +2,6 @@ internal import AppleIdentity
 internal import Domain
 internal import Glibc
 internal import HTTPServer
-internal import SQLiteStorage
 internal import Sessions
 internal import Storage
 internal import Telemetry
@@ -44,7 +43,7 @@ struct NodeMetrics: Sendable {
 
   /// Adds what is read from the parts when it is asked for.
   func watch(
-    storage: SQLiteStorage, directory: KeyDirectory, issuer: SessionIssuer, listener: HTTPListener,
+    storage: any CountedStorage, directory: KeyDirectory, issuer: SessionIssuer, listener: HTTPListener,
     clock: WallClock,
     log: Log
   ) {

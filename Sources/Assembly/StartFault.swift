@@ -1,12 +1,11 @@
 internal import Domain
 package import HTTPServer
-package import SQLiteStorage
 package import Sessions
 package import Storage
 
 /// Why a program could not do its work, and with which exit status it says so (sysexits.h).
 package enum StartFault: Error, Sendable, Equatable {
-  case databaseUnusable(path: String, SQLiteOpenError)
+  case databaseUnusable(name: String, StorageOpenError)
   case storage(StorageError)
   case masterKeyMissing(path: String)
   case masterKeyUnreadable(path: String)
@@ -34,7 +33,7 @@ package enum StartFault: Error, Sendable, Equatable {
   /// A sentence for an operator.
   package var sentence: String {
     switch self {
-    case .databaseUnusable(let path, let error): "the database \(path) cannot be used: \(error.sentence)"
+    case .databaseUnusable(let name, let error): "the database \(name) cannot be used: \(error.sentence)"
     case .storage(let error): "the database does not answer: \(error.sentence)"
     case .masterKeyMissing(let path):
       "the database is not empty, but there is no master key: set BRAMLEY_MASTER_KEY, or bring back \(path)"

@@ -1,5 +1,6 @@
 internal import CSQLite
 internal import Glibc
+internal import Storage
 
 /// Has the library count no allocations, of which a sign-in makes a hundred and more: each would take a lock that all
 /// threads share (sqlite.org/c3ref/c_config_covering_index_scan.html, SQLITE_CONFIG_MEMSTATUS). Where another user of
@@ -12,7 +13,7 @@ private let areStatisticsOff: Bool = csqlite_keep_no_statistics() == SQLITE_OK
 @safe struct Connection: ~Copyable {
   private let raw: OpaquePointer
 
-  init(path: String, busyMilliseconds: Int32, isReadOnly: Bool = false) throws(SQLiteOpenError) {
+  init(path: String, busyMilliseconds: Int32, isReadOnly: Bool = false) throws(StorageOpenError) {
     _ = areStatisticsOff
     let access = isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
     let flags = access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
@@ -82,7 +83,7 @@ extension Connection {
   }
 
   /// Makes the database durable and fast for one writer and readers of other processes.
-  func prepareForService(pageLimit: Int64?) throws(SQLiteOpenError) {
+  func prepareForService(pageLimit: Int64?) throws(StorageOpenError) {
     do throws(SQLiteError) {
       try enterLogMode()
       try execute(Pragma.service)
@@ -117,7 +118,7 @@ extension Connection {
 ///
 /// `mknod` and not `open`: closing a descriptor of our own would drop the locks that another connection of this
 /// process holds on the file (sqlite.org/howtocorrupt.html §2.2).
-func createPrivateFile(at path: String) throws(SQLiteOpenError) {
+func createPrivateFile(at path: String) throws(StorageOpenError) {
   let code = unsafe mknod(plainName(of: path), S_IFREG | S_IRUSR | S_IWUSR, 0)
   let number = errno
   guard code == 0 || number == EEXIST else {

@@ -25,7 +25,7 @@ struct GroupCommit: ~Copyable, BatchWork {
   init(
     connection: consuming Connection, options: SQLiteOptions, counters: CommitCounters, foldsLog: Bool,
     observe: (@Sendable (Int, Duration) -> Void)?
-  ) throws(SQLiteOpenError) {
+  ) throws(StorageOpenError) {
     busyMilliseconds = options.busyMilliseconds
     do throws(SQLiteError) {
       session = try Session(on: connection, announces: options.announces)

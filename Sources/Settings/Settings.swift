@@ -24,6 +24,21 @@ package struct Settings: Sendable {
     package let key: WebhookKey
   }
 
+  /// Where everything is kept.
+  package enum Database: Sendable {
+    case sqlite(path: String)
+    /// A URL as libpq reads it; there may be a password in it.
+    case postgres(url: Secret<String>)
+
+    /// What messages call it.
+    package var name: String {
+      switch self {
+      case .sqlite(let path): path
+      case .postgres: "of BRAMLEY_DATABASE_URL"
+      }
+    }
+  }
+
   /// Where to listen.
   package struct Listen: Sendable, Equatable {
     package let host: String
@@ -53,7 +68,7 @@ package struct Settings: Sendable {
   package let projectID: String
   /// Nil: the public URL.
   package let issuer: String?
-  package let databasePath: String
+  package let database: Database
   /// The first makes new things, all are accepted. Nil: a file beside the database.
   package let masterKeys: [Secret<[UInt8]>]?
   package let apiKeys: [Secret<String>]

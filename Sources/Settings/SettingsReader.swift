@@ -26,7 +26,7 @@ package func readSettings(
   let settings = Settings(
     listen: listen, adminListen: adminListen, tls: reader.tls(contents),
     publicURL: publicURL, projectID: projectID,
-    issuer: reader.issuer(projectID: projectID), databasePath: reader.databasePath(),
+    issuer: reader.issuer(projectID: projectID), database: reader.database(),
     masterKeys: reader.masterKeys(), apiKeys: reader.list("api_keys").map { Secret($0) },
     serviceKeys: reader.list("service_keys").map { Secret($0) },
     adminTokens: reader.adminTokens(), isDevMode: isDevMode,
@@ -235,13 +235,20 @@ struct SettingsReader {
     return text
   }
 
-  mutating func databasePath() -> String {
+  mutating func database() -> Settings.Database {
     let url = text("database_url") ?? "sqlite:bramley.db"
+    if ["postgres://", "postgresql://"].contains(where: url.hasPrefix) {
+      if url.utf8.contains(0) { raw.fault("database_url", "must not hold a zero byte") }
+      if raw.values["master_key"] == nil {
+        raw.fault("master_key", "is required with PostgreSQL: every node needs the same")
+      }
+      return .postgres(url: Secret(url))
+    }
     let path = url.hasPrefix("sqlite:") ? String(url.dropFirst("sqlite:".count)) : ""
     if path.isEmpty || path == ":memory:" || path.utf8.contains(0) {
-      raw.fault("database_url", "must be sqlite:PATH with the path of a file")
+      raw.fault("database_url", "must be sqlite:PATH with the path of a file, or a postgres:// URL")
     }
-    return path
+    return .sqlite(path: path)
   }
 
   mutating func masterKeys() -> [Secret<[UInt8]>]? {

@@ -50,7 +50,8 @@ package let allSettings: [Setting] = [
     name: "issuer", defaultText: "the public URL", isSecret: false,
     meaning: "`iss` of session JWTs; `firebase` means https://securetoken.google.com/<project>"),
   Setting(
-    name: "database_url", defaultText: "sqlite:bramley.db", isSecret: false, meaning: "sqlite:PATH"),
+    name: "database_url", defaultText: "sqlite:bramley.db", isSecret: false,
+    meaning: "sqlite:PATH, or a postgres:// URL as libpq reads it"),
   Setting(
     name: "master_key", defaultText: "a file beside the database", isSecret: true,
     meaning: "32 bytes base64, or a comma list: the first is used for new things, all are accepted"),

@@ -142,6 +142,16 @@ package protocol Ledger {
   var announces: Bool { get }
 }
 
+/// The rows that a transaction decides on, of those that are known beforehand: an engine of many connections locks and
+/// reads those of a whole group at once.
+package struct DecisionRows: Sendable {
+  package var sessions: [SessionID] = []
+  package var identities: [ProviderIdentity] = []
+  package var credentials: [CredentialKey] = []
+
+  package init() {}
+}
+
 /// An engine: it runs functions over its ledger as transactions, and every intention follows from that.
 package protocol LedgerStorage: Storage {
   associatedtype Book: Ledger
@@ -152,6 +162,12 @@ package protocol LedgerStorage: Storage {
     _ body: @escaping @Sendable (inout Book) throws(StorageError) -> Outcome
   ) async throws(StorageError) -> Outcome
 
+  /// As ``transact(_:)``, of what decides on the rows that it names and on no others: of two that run at once and name
+  /// none in common, neither can make the other's decision wrong.
+  func transact<Outcome: Sendable>(
+    on rows: DecisionRows, _ body: @escaping @Sendable (inout Book) throws(StorageError) -> Outcome
+  ) async throws(StorageError) -> Outcome
+
   /// As ``transact(_:)``, of what writes nothing.
   func read<Outcome: Sendable>(
     _ body: @escaping @Sendable (inout Book) throws(StorageError) -> Outcome
@@ -159,12 +175,24 @@ package protocol LedgerStorage: Storage {
 }
 
 extension LedgerStorage {
+  package func transact<Outcome: Sendable>(
+    on rows: DecisionRows, _ body: @escaping @Sendable (inout Book) throws(StorageError) -> Outcome
+  ) async throws(StorageError) -> Outcome {
+    try await transact(body)
+  }
+
   package func signIn(_ intent: SignInIntent) async throws(StorageError) -> SignInOutcome {
-    try await transact { (book) throws(StorageError) in try decideSignIn(intent, in: &book) }
+    guard let rows = intent.decisionRows else {
+      return try await transact { (book) throws(StorageError) in try decideSignIn(intent, in: &book) }
+    }
+    return try await transact(on: rows) { (book) throws(StorageError) in try decideSignIn(intent, in: &book) }
   }
 
   package func refresh(_ intent: RefreshIntent) async throws(StorageError) -> RefreshOutcome {
-    try await transact { (book) throws(StorageError) in try decideRefresh(intent, in: &book) }
+    var rows = DecisionRows()
+    rows.sessions = [intent.session]
+    return try await transact(on: rows) { (book) throws(StorageError) in try decideRefresh(intent, in: &book)
+    }
   }
 
   package func signingKeys() async throws(StorageError) -> SigningKeyBook {

@@ -309,6 +309,18 @@ private func openSession(
 }
 
 extension SignInIntent {
+  /// What it decides on; nil when that is more than can be named, as who else has an address or an older subject.
+  var decisionRows: DecisionRows? {
+    guard link == nil, linking == .off, transferSubject == nil, !admitsFormerSubjects, rules.maximum == 0
+    else {
+      return nil
+    }
+    var rows = DecisionRows()
+    rows.identities = [identity]
+    rows.credentials = [credential, challenge].compactMap { $0 }
+    return rows
+  }
+
   fileprivate var linkedIdentity: LinkedIdentity {
     LinkedIdentity(identity, email: profile.email?.text, client: client)
   }

@@ -2,7 +2,6 @@ internal import AppleIdentity
 internal import Assembly
 internal import Domain
 internal import Glibc
-internal import SQLiteStorage
 internal import Settings
 internal import Storage
 internal import Wire
@@ -160,12 +159,12 @@ private func ownTeam(_ settings: Settings) throws(CommandFault) -> TeamID {
   return team
 }
 
-private func status(of team: TeamID, in storage: SQLiteStorage) async throws(CommandFault) -> TransferStatus {
+private func status(of team: TeamID, in storage: any Storage) async throws(CommandFault) -> TransferStatus {
   try await fromStorage { () throws(StorageError) in try await storage.transferStatus(to: team) }
 }
 
 private func run(
-  _ query: TransferQuery, _ settings: Settings, _ storage: SQLiteStorage, _ arguments: Arguments,
+  _ query: TransferQuery, _ settings: Settings, _ storage: any Storage, _ arguments: Arguments,
   _ conduct: Conduct
 ) async throws(CommandFault) -> TransferTally {
   let limit = try arguments.number("limit", 1...(1 << 40)).map { Int($0) }

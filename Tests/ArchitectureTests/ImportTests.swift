@@ -21,14 +21,17 @@ private let allowed: [String: Set<String>] = [
   "Sessions": ["Crypto", "Domain", "JOSE", "Storage", "Synchronization", "Wire"],
   "SQLLedger": ["Domain", "Storage"],
   "SQLiteStorage": ["CSQLite", "Domain", "Glibc", "SQLLedger", "Storage", "Synchronization", "Threads"],
+  "PostgresStorage": [
+    "CPostgres", "Domain", "Glibc", "SQLLedger", "Storage", "Synchronization", "Threads",
+  ],
   "API": [
     "AppleIdentity", "Crypto", "Domain", "HTTPServer", "Sessions", "Storage", "Synchronization", "Telemetry",
     "Wire",
   ],
   "Settings": ["AppleIdentity", "CYAML", "Crypto", "Domain", "Sessions", "Telemetry"],
   "Assembly": [
-    "API", "AppleIdentity", "Crypto", "Domain", "Glibc", "HTTPServer", "JOSE", "Outbound", "SQLiteStorage",
-    "Sessions",
+    "API", "AppleIdentity", "Crypto", "Domain", "Glibc", "HTTPServer", "JOSE", "Outbound",
+    "PostgresStorage", "SQLiteStorage", "Sessions",
     "Settings", "Storage", "Synchronization", "Telemetry", "Threads", "Wire",
   ],
   "MockApple": ["Crypto", "Domain", "Glibc", "HTTPServer", "JOSE", "Synchronization", "Threads", "Wire"],
@@ -40,7 +43,7 @@ private let allowed: [String: Set<String>] = [
   ],
   "bramley-bench": ["Bench", "Glibc", "Load", "LoadReport", "Threads", "Wire"],
   "bramley": [
-    "API", "AppleIdentity", "Assembly", "Domain", "Glibc", "JOSE", "SQLiteStorage", "Sessions", "Settings",
+    "API", "AppleIdentity", "Assembly", "Domain", "Glibc", "JOSE", "Sessions", "Settings",
     "Storage", "Synchronization", "Telemetry", "Wire",
   ],
   "bramley-mock-apple": ["Crypto", "Domain", "Glibc", "HTTPServer", "MockApple", "Outbound", "Wire"],
@@ -114,10 +117,10 @@ private let present: [String: Set<String>] = Dictionary(
 
   @Test func `storage engines and HTTP never meet`() {
     for module in ["HTTPServer", "API", "Outbound"] {
-      #expect(present[module]?.contains("SQLiteStorage") == false)
-    }
-    for module in ["HTTPServer", "API", "Outbound"] {
-      #expect(present["SQLiteStorage"]?.contains(module) == false)
+      for engine in ["SQLiteStorage", "PostgresStorage"] {
+        #expect(present[module]?.contains(engine) == false)
+        #expect(present[engine]?.contains(module) == false)
+      }
     }
   }
 
