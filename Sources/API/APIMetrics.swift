@@ -8,6 +8,7 @@ package final class APIMetrics: Sendable {
   private let signIns: CounterSet
   private let refreshes: CounterSet
   private let notifications: CounterSet
+  private let handOvers: CounterSet
   let unknownKeyIDs: Counter
   let lateRepeats: Counter
   let reuses: Counter
@@ -49,6 +50,11 @@ package final class APIMetrics: Sendable {
         "Events that Apple told of, by outcome: applied, stale, unknown_subject, unknown_type; and notifications "
         + "that were a duplicate or refused, by the reason.",
       label: "outcome", values: reasons + AppleEventOutcome.allCases.map(\.rawValue) + ["duplicate"])
+    handOvers = metrics.counters(
+      "bramley_firebase_hand_overs_total",
+      help:
+        "Sessions taken over from Firebase by outcome: handed_over, repeated, or the reason of a refusal.",
+      label: "outcome", values: reasons + ["handed_over", "repeated"])
     unknownKeyIDs = metrics.counter(
       "bramley_apple_unknown_key_ids_total", help: "Tokens that named a key which Apple does not publish.")
     lateRepeats = metrics.counter(
@@ -65,6 +71,7 @@ package final class APIMetrics: Sendable {
   }
 
   func countSignIn(_ outcome: String) { signIns.add(outcome) }
+  func countHandOver(_ outcome: String) { handOvers.add(outcome) }
   func countNotification(_ outcome: String) { notifications.add(outcome) }
   func countRefresh(_ outcome: String) { refreshes.add(outcome) }
 }

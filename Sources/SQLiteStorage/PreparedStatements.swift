@@ -27,6 +27,7 @@ final class PreparedStatements {
   let notifications: NotificationStatements
   let webhooks: WebhookStatements
   let transfers: TransferStatements
+  let imports: ImportStatements
   /// Whether events are written for the app's back end.
   let announces: Bool
 
@@ -96,6 +97,7 @@ final class PreparedStatements {
     notifications = try NotificationStatements(on: connection)
     webhooks = try WebhookStatements(on: connection)
     transfers = try TransferStatements(on: connection)
+    imports = try ImportStatements(on: connection)
     self.connection = connection
   }
 }
