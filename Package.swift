@@ -186,7 +186,7 @@ let package = Package(
       ]),
     tests(
       "EndToEndTests",
-      ["BramleyVerifier", "Contract", "MockApple", "Crypto", "Domain", "TestProcesses", "Wire"]),
+      ["BramleyVerifier", "Contract", "MockApple", "Crypto", "Domain", "JOSE", "TestProcesses", "Wire"]),
   ]
 )
 

@@ -49,43 +49,16 @@ final class Receiver: Sendable {
 
   static let secret = "a secret of tests".replacingOccurrences(of: " ", with: "-")
 
-  let port: UInt16
-  private let listener: Int32
-  private let state = Watched(State())
+  private let listener: LoopbackListener
+  private let state: Watched<State>
 
   init(_ behaviour: Behaviour = .answer(204)) throws {
-    listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let descriptor = listener
-    let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(descriptor, $0, length) == 0 && listen(descriptor, 128) == 0
-          && getsockname(descriptor, $0, &length) == 0
-      }
-    }
-    guard isBound else { throw SystemFault(call: "bind", code: errno) }
-    port = UInt16(bigEndian: address.sin_port)
-    state.update { $0.behaviour = behaviour }
-    let state = state
-    Thread.detachNewThread {
-      while true {
-        let connection = accept(descriptor, nil, nil)
-        guard connection >= 0 else { return }
-        Thread.detachNewThread {
-          Self.serve(connection, state)
-          close(connection)
-        }
-      }
-    }
+    let state = Watched(State(behaviour: behaviour))
+    self.state = state
+    listener = try LoopbackListener { Self.serve($0, state) }
   }
 
-  deinit {
-    shutdown(listener, Int32(SHUT_RDWR))
-    close(listener)
-  }
+  var port: UInt16 { listener.port }
 
   /// Settings of a service that tells it.
   var settings: [String: String] {
