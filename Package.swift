@@ -81,8 +81,9 @@ let package = Package(
     module("AppleIdentity", ["Wire", "Domain", "Crypto", "JOSE", "ProviderTokens"]),
     module("FirebaseIdentity", ["Wire", "Domain", "Crypto", "ProviderTokens"]),
     module("Sessions", ["Wire", "Domain", "Crypto", "JOSE", "Storage"]),
+    module("SQLLedger", ["Domain", "Storage"]),
     module(
-      "SQLiteStorage", ["CSQLite", "Domain", "Storage", "Threads"],
+      "SQLiteStorage", ["CSQLite", "Domain", "SQLLedger", "Storage", "Threads"],
       resources: [
         .embedInCode("Migrations/V0001_initial.sql"), .embedInCode("Migrations/V0002_accounts.sql"),
         .embedInCode("Migrations/V0003_signing_keys.sql"),

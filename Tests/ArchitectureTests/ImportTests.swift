@@ -17,7 +17,8 @@ private let allowed: [String: Set<String>] = [
   "AppleIdentity": ["Crypto", "Domain", "JOSE", "ProviderTokens", "Synchronization", "Wire"],
   "FirebaseIdentity": ["Crypto", "Domain", "ProviderTokens", "Wire"],
   "Sessions": ["Crypto", "Domain", "JOSE", "Storage", "Synchronization", "Wire"],
-  "SQLiteStorage": ["CSQLite", "Domain", "Glibc", "Storage", "Synchronization", "Threads"],
+  "SQLLedger": ["Domain", "Storage"],
+  "SQLiteStorage": ["CSQLite", "Domain", "Glibc", "SQLLedger", "Storage", "Synchronization", "Threads"],
   "API": [
     "AppleIdentity", "Crypto", "Domain", "FirebaseIdentity", "HTTPServer", "ProviderTokens", "Sessions",
     "Storage",

@@ -1,7 +1,8 @@
 package import Domain
 package import Storage
 
-extension SQLiteLedger {
+// Which accounts an import brought.
+extension SQLLedger {
   package mutating func markImported(_ account: AccountID, at now: UnixTime) throws(StorageError) {
     try statements.imports.mark.runOnOneRow { slots in
       slots.add(account.text)

@@ -12,11 +12,11 @@ enum ImportSQL {
 }
 
 /// Those about imports.
-final class ImportStatements {
+final class ImportStatements<Statement: SQLStatement> {
   let mark, date: Statement
 
-  init(on connection: borrowing Connection) throws(SQLiteError) {
-    mark = try connection.prepare(ImportSQL.mark)
-    date = try connection.prepare(ImportSQL.date)
+  init<Fault: Error>(_ prepare: (StaticString) throws(Fault) -> Statement) throws(Fault) {
+    mark = try prepare(ImportSQL.mark)
+    date = try prepare(ImportSQL.date)
   }
 }
