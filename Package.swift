@@ -110,8 +110,8 @@ let package = Package(
     module(
       "Assembly",
       [
-        "API", "AppleIdentity", "Crypto", "Domain", "FirebaseIdentity", "HTTPServer", "JOSE", "Outbound",
-        "ProviderTokens", "SQLiteStorage", "Sessions", "Settings", "Storage", "Telemetry", "Threads", "Wire",
+        "API", "AppleIdentity", "Crypto", "Domain", "HTTPServer", "JOSE", "Outbound", "ProviderTokens",
+        "SQLiteStorage", "Sessions", "Settings", "Storage", "Telemetry", "Threads", "Wire",
       ]),
     module(
       "MockApple", ["HTTPServer", "Threads", "Wire", "Domain", "Crypto", "JOSE"],

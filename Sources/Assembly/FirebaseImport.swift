@@ -79,7 +79,7 @@ package struct FirebaseImport: Sendable {
   ) async throws(ImportFault) -> ImportTally {
     // A file is looked at first as far as it takes; of what comes only once, users are held back.
     let isKnown = order.admitsNoApple || order.isTrial
-    if !isKnown, order.path != "-", try !hasAppleID(order) { throw .noAppleIDs }
+    if !isKnown, order.path != "-", try lacksAppleIDs(order) { throw .noAppleIDs }
     var run = Run(hasAppleIDs: isKnown || order.path != "-")
     try await each(order) { lines throws(ImportFault) in
       for line in lines { take(line, order, &run) }
@@ -157,13 +157,19 @@ package struct FirebaseImport: Sendable {
     return user.isRepeated.email && !sharesEmails ? .emailTaken : .imported
   }
 
-  private func hasAppleID(_ order: ImportOrder) throws(ImportFault) -> Bool {
+  /// Whether there are users, and none of them has an identity at Apple.
+  private func lacksAppleIDs(_ order: ImportOrder) throws(ImportFault) -> Bool {
     let file = try ExportFile(order.path)
     var reader = ExportReader(order.format, now: clock.now())
+    var isEmpty = true
     while let bytes = try file.next(), !halt.isSet {
-      if try lines(&reader, bytes).contains(where: \.hasAppleID) { return true }
+      let lines = try lines(&reader, bytes)
+      if lines.contains(where: \.hasAppleID) { return false }
+      isEmpty = isEmpty && lines.isEmpty
     }
-    return try ending(&reader).contains(where: \.hasAppleID) || halt.isSet
+    if halt.isSet { return false }
+    let lines = try ending(&reader)
+    return !lines.contains(where: \.hasAppleID) && !(isEmpty && lines.isEmpty)
   }
 
   /// Reads to the end, or as long as it is wanted.

@@ -17,6 +17,7 @@ package struct NewFile: ~Copyable, Sendable {
 
   deinit { if isOwn { close(descriptor) } }
 
+  /// Appends bytes.
   package func write(_ bytes: [UInt8]) throws(FileFault) {
     guard writeAll(bytes, to: descriptor) else { throw FileFault(path: path, code: errno) }
   }

@@ -60,9 +60,8 @@ package final class Node: Sendable {
     let isStopping = Flag()
     let endpoints = Endpoints(
       directory: directory, firebase: firebase, issuer: issuer, storage: storage,
-      projectID: settings.projectID,
-      publicURL: publicURL, appleBaseURL: settings.appleBaseURL, linking: settings.accountLinking,
-      allowsAnonymous: settings.allowsAnonymous,
+      projectID: settings.projectID, publicURL: publicURL, appleBaseURL: settings.appleBaseURL,
+      linking: settings.accountLinking, allowsAnonymous: settings.allowsAnonymous,
       isDevMode: settings.isDevMode, entropy: entropy, clock: clock, log: log, metrics: metrics.registry,
       readiness: {
         Readiness(

@@ -104,7 +104,6 @@ package final class SQLStatements<Statement: SQLStatement> {
     writeAuditSeal = try prepare(HistorySQL.writeAuditSeal)
     lease = try prepare(HistorySQL.lease)
     writeLease = try prepare(HistorySQL.writeLease)
-
     apple = try AppleStatements(prepare)
     notifications = try NotificationStatements(prepare)
     webhooks = try WebhookStatements(for: dialect, prepare)

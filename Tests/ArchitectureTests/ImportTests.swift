@@ -14,7 +14,7 @@ private let allowed: [String: Set<String>] = [
   "Storage": ["Domain", "Synchronization"],
   "BramleyVerifier": ["Crypto", "Domain", "Glibc", "JOSE", "Outbound", "Synchronization", "Wire"],
   "ProviderTokens": ["Crypto", "Domain", "JOSE", "Synchronization", "Wire"],
-  "AppleIdentity": ["Crypto", "Domain", "JOSE", "ProviderTokens", "Synchronization", "Wire"],
+  "AppleIdentity": ["Crypto", "Domain", "JOSE", "ProviderTokens", "Wire"],
   "FirebaseIdentity": ["Crypto", "Domain", "ProviderTokens", "Wire"],
   "Sessions": ["Crypto", "Domain", "JOSE", "Storage", "Synchronization", "Wire"],
   "SQLLedger": ["Domain", "Storage"],
@@ -26,7 +26,7 @@ private let allowed: [String: Set<String>] = [
   ],
   "Settings": ["AppleIdentity", "CYAML", "Crypto", "Domain", "FirebaseIdentity", "Sessions", "Telemetry"],
   "Assembly": [
-    "API", "AppleIdentity", "Crypto", "Domain", "FirebaseIdentity", "Glibc", "HTTPServer", "JOSE", "Outbound",
+    "API", "AppleIdentity", "Crypto", "Domain", "Glibc", "HTTPServer", "JOSE", "Outbound",
     "ProviderTokens", "SQLiteStorage", "Sessions",
     "Settings", "Storage", "Synchronization", "Telemetry", "Threads", "Wire",
   ],

@@ -85,8 +85,7 @@ struct FirebaseHandOver: Sendable {
     var out = JSONWriter(reserving: 2560)
     out.session(session)
     out.member("localId", session.account.id.text)
-    out.member("isNewUser", false)
-    out.person(session.account)
+    out.person(session.account, isNewUser: false)
     out.member("sessionId", session.session.id.description)
     return out.finish()
   }

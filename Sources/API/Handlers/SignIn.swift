@@ -62,8 +62,7 @@ extension JSONWriter {
     member("localId", account.id.text)
     member("providerId", appleProviderID)
     member("federatedId", result.subject.text)
-    member("isNewUser", result.session.isNewUser)
-    person(account)
+    person(account, isNewUser: result.session.isNewUser)
     member("rawUserInfo", result.rawUserInfo)
     member("oauthIdToken", result.idToken)
     member("sessionId", result.session.session.id.description)
@@ -71,12 +70,13 @@ extension JSONWriter {
   }
 
   /// What is known of the person.
-  mutating func person(_ account: Account) {
+  mutating func person(_ account: Account, isNewUser: Bool) {
     if let email = account.profile.email {
       member("email", email.text)
       member("emailVerified", account.profile.isEmailVerified)
       member("isPrivateEmail", account.profile.isPrivateEmail)
     }
+    member("isNewUser", isNewUser)
     member("displayName", account.displayName)
     member("firstName", account.name?.givenName)
     member("lastName", account.name?.familyName)

@@ -14,7 +14,8 @@ struct HandOverAttackTests {
   ) async throws {
     try await withGoogle(changes, behaviour) { google, stage, service in
       let users = #"{"users":[{"localId":"ada","email":"ada@example.com","emailVerified":true}]}"#
-      let answer = try await Administrator(service: service).post("accounts:batchCreate", users)
+      let admin = Administrator(service: service, project: changes["BRAMLEY_PROJECT_ID"] ?? "bramley")
+      let answer = try await admin.post("accounts:batchCreate", users)
       try #require(answer.status == 200, "\(answer)")
       try await body(google, stage, service)
     }

@@ -7,7 +7,8 @@ import Wire
 @Suite(.timeLimit(.minutes(10)), .enabled(if: Program.clientsPython != nil))
 struct TwoIssuerTests {
   private static let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Clients/two_issuers.py").path
+    .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Clients/two_issuers.py")
+    .path
 
   @Test func `a back end takes the tokens of both, each by its own keys, and knows one person by both`()
     async throws
@@ -31,7 +32,8 @@ struct TwoIssuerTests {
       let finished = try await run(
         python,
         [
-          Self.script, "--bramley", service.baseURL, "--firebase", GoogleDouble.project, "--firebase-keys", keys,
+          Self.script, "--bramley", service.baseURL, "--firebase", GoogleDouble.project, "--firebase-keys",
+          keys,
         ], input: tokens.joined(separator: "\n") + "\n")
       #expect(finished.status == 0, "\(finished.errors)")
       let answers = finished.output.split(separator: "\n").map(String.init)
