@@ -40,7 +40,7 @@ package struct IdentityClaims: Sendable, Equatable {
       email: email, isEmailVerified: email != nil && isTrue(object["email_verified"]),
       isPrivateEmail: email != nil && isTrue(object["is_private_email"]),
       realUserStatus: realUserStatus(object["real_user_status"]))
-    codeHash = object.text("c_hash")
+    codeHash = try object.textClaim("c_hash")
     if let word = try object.textClaim("transfer_sub") {
       guard let subject = Subject(word) else { throw .claimInvalid }
       transferSubject = subject

@@ -5,7 +5,7 @@ struct Migration: Sendable {
   let version: Int64
   let script: String
 
-  /// All steps in their order.
+  /// All steps, from the first on and without a gap.
   static let all = [
     Migration(version: 1, script: text(of: PackageResources.V0001_initial_sql)),
     Migration(version: 2, script: text(of: PackageResources.V0002_accounts_sql)),
@@ -14,6 +14,7 @@ struct Migration: Sendable {
     Migration(version: 5, script: text(of: PackageResources.V0005_apple_sql)),
     Migration(version: 6, script: text(of: PackageResources.V0006_notifications_sql)),
     Migration(version: 7, script: text(of: PackageResources.V0007_transfers_sql)),
+    Migration(version: 8, script: text(of: PackageResources.V0008_apple_evidence_sql)),
     Migration(version: 9, script: text(of: PackageResources.V0009_imports_sql)),
   ]
 }
