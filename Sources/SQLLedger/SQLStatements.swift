@@ -26,6 +26,7 @@ package final class SQLStatements<Statement: SQLStatement> {
   let notifications: NotificationStatements<Statement>
   let webhooks: WebhookStatements<Statement>
   let transfers: TransferStatements<Statement>
+  let imports: ImportStatements<Statement>
   /// The place of a new account in the order of creation; nil where the database finds it.
   let nextAccountNumber: () -> Int64?
   /// Whether events are written for the app's back end.
@@ -103,11 +104,11 @@ package final class SQLStatements<Statement: SQLStatement> {
     writeAuditSeal = try prepare(HistorySQL.writeAuditSeal)
     lease = try prepare(HistorySQL.lease)
     writeLease = try prepare(HistorySQL.writeLease)
-
     apple = try AppleStatements(prepare)
     notifications = try NotificationStatements(prepare)
     webhooks = try WebhookStatements(for: dialect, prepare)
     transfers = try TransferStatements(prepare)
+    imports = try ImportStatements(prepare)
   }
 }
 

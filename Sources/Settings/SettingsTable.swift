@@ -156,6 +156,12 @@ package let allSettings: [Setting] = [
       "comma list of the exact URLs at which the web flow may end: https, an app's own scheme, or http on "
       + "this machine"),
   Setting(
+    name: "firebase_project_id", defaultText: "none", isSecret: false,
+    meaning: "the Firebase project whose sessions are handed over"),
+  Setting(
+    name: "firebase_keys_url", defaultText: "Google's", isSecret: false,
+    meaning: "where the keys of its tokens are, as key set or certificates; http only for loopback"),
+  Setting(
     name: "allowed_origins", defaultText: "*", isSecret: false,
     meaning: "comma list of origins whose pages may call (CORS)"),
   Setting(

@@ -37,6 +37,7 @@ package struct AuditAction: RawRepresentable, Hashable, Sendable, CaseIterable {
   package static let identityRekeyed = AuditAction(rawValue: "identity_rekeyed")
   package static let appleTransferExported = AuditAction(rawValue: "apple_transfer_exported")
   package static let auditRestarted = AuditAction(rawValue: "audit_restarted")
+  package static let sessionHandedOver = AuditAction(rawValue: "session_handed_over")
 
   /// The words that this version writes.
   package static let allCases: [AuditAction] = [
@@ -46,7 +47,7 @@ package struct AuditAction: RawRepresentable, Hashable, Sendable, CaseIterable {
     keyMade, keyRotated, keyRevoked, keysRewrapped, appleCodeExchanged, appleRevocationAsked,
     appleTokenRevoked, appleWorkGivenUp,
     credentialRevoked, appleNotification, accountAnonymised, identityRekeyed, appleTransferExported,
-    auditRestarted,
+    auditRestarted, sessionHandedOver,
   ]
 }
 

@@ -11,12 +11,7 @@ internal import Wire
 /// - Parameter list: The arguments behind `transfer`.
 func transfer(_ list: [String]) async throws(CommandFault) -> Int32 {
   let conduct = Conduct()
-  do {
-    let signals = try nodeSignals()
-    Task { for await signal in signals where signal == .stop { conduct.stop() } }
-  } catch {
-    throw CommandFault(status: error.exitStatus, message: error.sentence)
-  }
+  try onStopSignal { conduct.stop() }
   let options: [String: Set<String>] = [
     "export": ["config", "target", "limit", "patience"],
     "import": ["config", "accepted", "limit", "patience"],
@@ -173,7 +168,9 @@ private func run(
   let move = AppleTransfer(settings, storage: storage, halt: conduct.halt) { word in line.complain(word) }
   do {
     let order = TransferOrder(query: query, limit: limit, patience: patience)
-    let tally = try await move.run(order) { line.show($0) }
+    let tally = try await move.run(order) {
+      line.show("\($0.asked) asked about, \($0.moved) moved, \($0.refused) refused")
+    }
     line.end()
     return tally
   } catch {

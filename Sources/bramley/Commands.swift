@@ -52,6 +52,16 @@ private let commands: [Command] = [
     summary: "show the calls to Apple that wait, or have them made now; move people to another team",
     run: { arguments throws(CommandFault) in try await apple(arguments) }),
   Command(
+    name: "import-firebase",
+    usage: "import-firebase [--dry-run] [--since DATE] [--errors FILE] [--without-apple] [--csv]\n"
+      + "           [--config FILE] [--json] FILE|-",
+    summary: "take in the users of a `firebase auth:export`, their ids kept",
+    run: { arguments throws(CommandFault) in try await importFirebase(arguments) }),
+  Command(
+    name: "export-firebase", usage: "export-firebase [--csv] [--config FILE] FILE|-",
+    summary: "write all accounts in the form that `firebase auth:import` takes",
+    run: { arguments throws(CommandFault) in try await exportFirebase(arguments) }),
+  Command(
     name: "webhooks",
     usage: "webhooks list [--all] [--after POSITION] [--limit N] [--config FILE] [--json]\n"
       + "       bramley webhooks retry [--config FILE] [--json] ID | --all",

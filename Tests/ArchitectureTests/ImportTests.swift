@@ -17,7 +17,9 @@ private let allowed: [String: Set<String>] = [
   "BramleyClient": [
     "AuthenticationServices", "CryptoKit", "Foundation", "FoundationNetworking", "Security",
   ],
-  "AppleIdentity": ["Crypto", "Domain", "JOSE", "Synchronization", "Wire"],
+  "ProviderTokens": ["Crypto", "Domain", "JOSE", "Synchronization", "Wire"],
+  "AppleIdentity": ["Crypto", "Domain", "JOSE", "ProviderTokens", "Wire"],
+  "FirebaseIdentity": ["Crypto", "Domain", "ProviderTokens", "Wire"],
   "Sessions": ["Crypto", "Domain", "JOSE", "Storage", "Synchronization", "Wire"],
   "SQLLedger": ["Domain", "Storage"],
   "SQLiteStorage": ["CSQLite", "Domain", "Glibc", "SQLLedger", "Storage", "Synchronization", "Threads"],
@@ -25,13 +27,14 @@ private let allowed: [String: Set<String>] = [
     "CPostgres", "Domain", "Glibc", "SQLLedger", "Storage", "Synchronization", "Threads",
   ],
   "API": [
-    "AppleIdentity", "Crypto", "Domain", "HTTPServer", "Sessions", "Storage", "Synchronization", "Telemetry",
-    "Wire",
+    "AppleIdentity", "Crypto", "Domain", "FirebaseIdentity", "HTTPServer", "ProviderTokens", "Sessions",
+    "Storage",
+    "Synchronization", "Telemetry", "Wire",
   ],
-  "Settings": ["AppleIdentity", "CYAML", "Crypto", "Domain", "Sessions", "Telemetry"],
+  "Settings": ["AppleIdentity", "CYAML", "Crypto", "Domain", "FirebaseIdentity", "Sessions", "Telemetry"],
   "Assembly": [
     "API", "AppleIdentity", "Crypto", "Domain", "Glibc", "HTTPServer", "JOSE", "Outbound",
-    "PostgresStorage", "SQLiteStorage", "Sessions",
+    "PostgresStorage", "ProviderTokens", "SQLiteStorage", "Sessions",
     "Settings", "Storage", "Synchronization", "Telemetry", "Threads", "Wire",
   ],
   "MockApple": ["Crypto", "Domain", "Glibc", "HTTPServer", "JOSE", "Synchronization", "Threads", "Wire"],
@@ -124,10 +127,14 @@ private let present: [String: Set<String>] = Dictionary(
     }
   }
 
-  @Test func `Apple's rules and our sessions never import each other`() {
-    #expect(present["AppleIdentity"]?.contains("Sessions") == false)
-    #expect(present["Sessions"]?.contains("AppleIdentity") == false)
-    #expect(present["AppleIdentity"]?.contains("Storage") == false)
+  @Test func `providers' rules and our sessions never import each other`() {
+    let rules: Set = ["AppleIdentity", "FirebaseIdentity"]
+    for module in ["Sessions", "Storage", "ProviderTokens"] {
+      #expect(present[module]?.isDisjoint(with: rules) == true)
+    }
+    for module in rules {
+      #expect(present[module]?.isDisjoint(with: rules.union(["Sessions", "Storage"])) == true)
+    }
   }
 
   @Test func `the service holds nothing of the stand-in for Apple`() {
