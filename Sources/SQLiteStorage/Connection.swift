@@ -132,6 +132,6 @@ func fileExists(at path: String) -> Bool {
 
 /// A name that SQLite takes for a file's and nothing else: not `:memory:`, nor a URI, nor the empty name of a
 /// database that is forgotten (sqlite.org/c3ref/open.html).
-private func plainName(of path: String) -> String {
+func plainName(of path: String) -> String {
   path.utf8.first == UInt8(ascii: "/") ? path : "./" + path
 }

@@ -85,11 +85,14 @@ internal import Storage
   }
 }
 
-// Statements without parameters, for who wants to know SQLite's own reason when one fails.
+// For who wants to know SQLite's own reason when a statement fails.
 extension Statement {
   /// Runs to the end.
-  func runPlainly() throws(SQLiteError) {
+  func runPlainly(_ bind: (inout Slots) -> Void = { _ in }) throws(SQLiteError) {
     defer { rewind() }
+    var slots = unsafe Slots(lending: raw)
+    bind(&slots)
+    guard slots.code == SQLITE_OK else { throw failure(slots.code) }
     while try advancePlainly() {}
   }
 

@@ -36,6 +36,7 @@ package struct AuditAction: RawRepresentable, Hashable, Sendable, CaseIterable {
   package static let accountAnonymised = AuditAction(rawValue: "account_anonymised")
   package static let identityRekeyed = AuditAction(rawValue: "identity_rekeyed")
   package static let appleTransferExported = AuditAction(rawValue: "apple_transfer_exported")
+  package static let databaseRestored = AuditAction(rawValue: "database_restored")
   package static let auditRestarted = AuditAction(rawValue: "audit_restarted")
 
   /// The words that this version writes.
@@ -46,7 +47,7 @@ package struct AuditAction: RawRepresentable, Hashable, Sendable, CaseIterable {
     keyMade, keyRotated, keyRevoked, keysRewrapped, appleCodeExchanged, appleRevocationAsked,
     appleTokenRevoked, appleWorkGivenUp,
     credentialRevoked, appleNotification, accountAnonymised, identityRekeyed, appleTransferExported,
-    auditRestarted,
+    databaseRestored, auditRestarted,
   ]
 }
 
