@@ -79,8 +79,9 @@ let package = Package(
     // Layer 4: the rules, and the engine that keeps them.
     module("AppleIdentity", ["Wire", "Domain", "Crypto", "JOSE"]),
     module("Sessions", ["Wire", "Domain", "Crypto", "JOSE", "Storage"]),
+    module("SQLLedger", ["Domain", "Storage"]),
     module(
-      "SQLiteStorage", ["CSQLite", "Domain", "Storage", "Threads"],
+      "SQLiteStorage", ["CSQLite", "Domain", "SQLLedger", "Storage", "Threads"],
       resources: [
         .embedInCode("Migrations/V0001_initial.sql"), .embedInCode("Migrations/V0002_accounts.sql"),
         .embedInCode("Migrations/V0003_signing_keys.sql"),

@@ -54,13 +54,13 @@ private let areStatisticsOff: Bool = csqlite_keep_no_statistics() == SQLITE_OK
   var lastCode: Int32 { unsafe sqlite3_extended_errcode(raw) }
 
   /// Compiles one statement, to be run many times.
-  func prepare(_ sql: StaticString) throws(SQLiteError) -> Statement {
+  func prepare(_ sql: StaticString) throws(SQLiteError) -> SQLiteStatement {
     var prepared: OpaquePointer?
     let code = unsafe sqlite3_prepare_v3(
       raw, UnsafeRawPointer(sql.utf8Start).assumingMemoryBound(to: CChar.self), Int32(sql.utf8CodeUnitCount),
       UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
     guard code == SQLITE_OK, let statement = unsafe prepared else { throw failure(code) }
-    return unsafe Statement(owning: statement)
+    return unsafe SQLiteStatement(owning: statement)
   }
 
   /// Runs a script of statements without parameters.

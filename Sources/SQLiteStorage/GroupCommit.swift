@@ -1,27 +1,8 @@
+internal import SQLLedger
 internal import Storage
 internal import Threads
 
-/// A transaction that waits for its turn, and who waits for it.
-struct Transaction: Sendable {
-  /// Whether it needs the write lock.
-  let writes: Bool
-  /// Runs the body; what it returns answers the caller, and may be called only after the commit.
-  let run: @Sendable (inout SQLiteLedger) throws(StorageError) -> @Sendable () -> Void
-  /// Answers the caller with an error. Of this and what `run` returned, one is called, once.
-  let fail: @Sendable (StorageError) -> Void
-
-  init<Outcome: Sendable>(
-    body: @escaping @Sendable (inout SQLiteLedger) throws(StorageError) -> Outcome, writes: Bool,
-    continuation: CheckedContinuation<Result<Outcome, StorageError>, Never>
-  ) {
-    self.writes = writes
-    run = { (ledger: inout SQLiteLedger) throws(StorageError) -> @Sendable () -> Void in
-      let outcome = try body(&ledger)
-      return { continuation.resume(returning: .success(outcome)) }
-    }
-    fail = { error in continuation.resume(returning: .failure(error)) }
-  }
-}
+typealias Transaction = SQLTransaction<SQLiteStatement>
 
 /// Commits what waits in one go: a commit costs a sync of the disk, whatever is in it.
 ///
@@ -32,7 +13,7 @@ struct GroupCommit: ~Copyable, BatchWork {
   typealias Item = Transaction
 
   /// Nil once finished.
-  private var ledger: SQLiteLedger?
+  private var session: Session?
   private let counters: CommitCounters
   private let observe: (@Sendable (Int, Duration) -> Void)?
   private let busyMilliseconds: Int32
@@ -45,7 +26,7 @@ struct GroupCommit: ~Copyable, BatchWork {
   ) throws(SQLiteOpenError) {
     busyMilliseconds = options.busyMilliseconds
     do throws(SQLiteError) {
-      ledger = SQLiteLedger(try PreparedStatements(on: connection, announces: options.announces))
+      session = try Session(on: connection, announces: options.announces)
     } catch {
       throw error.openError
     }
@@ -54,42 +35,42 @@ struct GroupCommit: ~Copyable, BatchWork {
   }
 
   mutating func perform(_ group: [Transaction]) {
-    guard var ledger, !group.isEmpty else { return }
+    guard let session, !group.isEmpty else { return }
     counters.count(group: group.count)
     let begun = ContinuousClock.now
-    switch ledger.commit(group[...]) {
+    switch session.commit(group[...]) {
     case .committed(let answers):
-      noteLock(isHeldElsewhere: false, ledger)
+      noteLock(isHeldElsewhere: false, session)
       // Before the answers: who was answered finds himself counted.
       observe?(group.count, .now - begun)
       for answer in answers { answer() }
     case .undone(let error, .ofGroup):
-      let code = ledger.statements.connection.lastCode
-      counters.count(fault: code)
-      noteLock(isHeldElsewhere: SQLiteError(code: code, detail: "").isBusy, ledger)
+      let code = session.connection.lastCode
+      counters.count(fault: "\(code)")
+      noteLock(isHeldElsewhere: SQLiteError(code: code, detail: "").isBusy, session)
       for transaction in group { transaction.fail(error) }
     case .undone(let error, .ofOne):
-      counters.count(fault: ledger.statements.connection.lastCode)
-      if group.count == 1 { group[0].fail(error) } else { performAlone(group, &ledger) }
+      counters.count(fault: "\(session.connection.lastCode)")
+      if group.count == 1 { group[0].fail(error) } else { performAlone(group, session) }
     }
   }
 
   mutating func finish() {
-    ledger = nil
+    session = nil
   }
 
   /// Waits less for a lock that was waited for in vain just now: the groups that queued up meanwhile would
   /// otherwise wait one timeout after the other, long after whoever asked has gone.
-  private mutating func noteLock(isHeldElsewhere: Bool, _ ledger: SQLiteLedger) {
+  private mutating func noteLock(isHeldElsewhere: Bool, _ session: Session) {
     guard isHeldElsewhere != self.isHeldElsewhere else { return }
     self.isHeldElsewhere = isHeldElsewhere
-    ledger.statements.connection.setBusyTimeout(
+    session.connection.setBusyTimeout(
       isHeldElsewhere ? min(100, busyMilliseconds) : busyMilliseconds)
   }
 
-  private func performAlone(_ group: [Transaction], _ ledger: inout SQLiteLedger) {
+  private func performAlone(_ group: [Transaction], _ session: Session) {
     for (index, transaction) in group.enumerated() {
-      switch ledger.commit(group[index...index]) {
+      switch session.commit(group[index...index]) {
       case .committed(let answers):
         for answer in answers { answer() }
       case .undone(let error, .ofOne):
@@ -116,15 +97,32 @@ private enum GroupOutcome {
   case undone(StorageError, Fault)
 }
 
-extension SQLiteLedger {
+/// A connection with all that is prepared on it; stays on the writer's thread.
+private final class Session {
+  let connection: Connection
+  private let beginWriting, beginReading, endGood, endBad: SQLiteStatement
+  private var ledger: SQLLedger<SQLiteStatement>
+
+  init(on connection: consuming Connection, announces: Bool) throws(SQLiteError) {
+    beginWriting = try connection.prepare(SQL.beginWriting)
+    beginReading = try connection.prepare(SQL.beginReading)
+    endGood = try connection.prepare(SQL.commit)
+    endBad = try connection.prepare(SQL.rollback)
+    let statements = try SQLStatements(for: .sqlite, announces: announces) { (text) throws(SQLiteError) in
+      try connection.prepare(text)
+    }
+    ledger = SQLLedger(statements)
+    self.connection = connection
+  }
+
   /// Runs transactions as one; afterwards none is open.
-  fileprivate mutating func commit(_ group: ArraySlice<Transaction>) -> GroupOutcome {
+  func commit(_ group: ArraySlice<Transaction>) -> GroupOutcome {
     undo()
     do throws(SQLiteError) {
       if group.contains(where: \.writes) {
-        try statements.beginWriting.runPlainly()
+        try beginWriting.runPlainly()
       } else {
-        try statements.beginReading.runPlainly()
+        try beginReading.runPlainly()
       }
     } catch {
       return .undone(error.storageError, .ofGroup)
@@ -133,16 +131,16 @@ extension SQLiteLedger {
     answers.reserveCapacity(group.count)
     do throws(StorageError) {
       for transaction in group {
-        answers.append(try transaction.run(&self))
+        answers.append(try transaction.run(&ledger))
         // A full disk may have ended the transaction; what followed would commit by itself.
-        guard statements.connection.isInTransaction else { throw .unavailable }
+        guard connection.isInTransaction else { throw .unavailable }
       }
     } catch {
       undo()
       return .undone(error, .ofOne)
     }
     do throws(SQLiteError) {
-      try statements.commit.runPlainly()
+      try endGood.runPlainly()
     } catch {
       // Whatever the reason: whether the log's last frame reached the disk is not known.
       undo()
@@ -153,9 +151,9 @@ extension SQLiteLedger {
 
   /// Ends the transaction that is open, if one is. One that cannot be ended now is tried again before the next.
   private func undo() {
-    guard statements.connection.isInTransaction else { return }
+    guard connection.isInTransaction else { return }
     do throws(SQLiteError) {
-      try statements.rollback.runPlainly()
+      try endBad.runPlainly()
     } catch {}
   }
 }

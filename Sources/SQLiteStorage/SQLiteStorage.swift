@@ -2,10 +2,12 @@
 // The embedded engine: SQLite in WAL mode, one connection on one thread, many transactions to a commit.
 //
 // It keeps rows and runs transactions; what an intention means is decided in `Storage`. Nothing here knows HTTP,
-// tokens or the clock. SQL is in `Statements.swift` and `Migrations`, C in `Connection.swift` and
+// tokens or the clock. Its rows are those of `SQLLedger`, its own SQL is in
+// `Statements.swift` and `Migrations`, C in `Connection.swift` and
 // `Statement.swift`.
 //===------------------------------------------------------------------------===//
 
+package import SQLLedger
 package import Storage
 internal import Synchronization
 internal import Threads
@@ -48,7 +50,7 @@ package enum SQLiteOpening: Sendable, Equatable {
 }
 
 /// A database in one file, for one node; a second process, such as the command line, may open it as well.
-package final class SQLiteStorage: LedgerStorage {
+package final class SQLiteStorage: LedgerStorage, CountedStorage {
   private let worker: BatchWorker<GroupCommit>
   /// Has a connection of its own, so that who only reads waits for no commit and no lock
   /// (sqlite.org/wal.html#concurrency).
@@ -82,7 +84,7 @@ package final class SQLiteStorage: LedgerStorage {
   }
 
   package func transact<Outcome: Sendable>(
-    _ body: @escaping @Sendable (inout SQLiteLedger) throws(StorageError) -> Outcome
+    _ body: @escaping @Sendable (inout SQLLedger<SQLiteStatement>) throws(StorageError) -> Outcome
   ) async throws(StorageError) -> Outcome {
     try await run(body, writes: true, on: worker)
   }
@@ -90,13 +92,14 @@ package final class SQLiteStorage: LedgerStorage {
   /// What only reads asks for no write lock: the command line may count a million sessions beside the service, and a
   /// lock or a full disk is in no reader's way (sqlite.org/wal.html#concurrency).
   package func read<Outcome: Sendable>(
-    _ body: @escaping @Sendable (inout SQLiteLedger) throws(StorageError) -> Outcome
+    _ body: @escaping @Sendable (inout SQLLedger<SQLiteStatement>) throws(StorageError) -> Outcome
   ) async throws(StorageError) -> Outcome {
     try await run(body, writes: false, on: reader)
   }
 
   private func run<Outcome: Sendable>(
-    _ body: @escaping @Sendable (inout SQLiteLedger) throws(StorageError) -> Outcome, writes: Bool,
+    _ body: @escaping @Sendable (inout SQLLedger<SQLiteStatement>) throws(StorageError) -> Outcome,
+    writes: Bool,
     on worker: BatchWorker<GroupCommit>
   ) async throws(StorageError) -> Outcome {
     let result: Result<Outcome, StorageError> = await withCheckedContinuation { continuation in
@@ -116,8 +119,7 @@ package final class SQLiteStorage: LedgerStorage {
     await worker.stop()
   }
 
-  /// What the engine has done since it was opened.
-  package var statistics: SQLiteStatistics { counters.snapshot(waiting: worker.waiting) }
+  package var statistics: StorageStatistics { counters.snapshot(waiting: worker.waiting) }
 }
 
 extension SQLiteStorage {

@@ -1,67 +1,46 @@
 internal import CSQLite
-internal import Storage
+internal import SQLLedger
+package import Storage
 
 // Pointers given to SQLite here: none for later. Bound bytes are copied (SQLITE_TRANSIENT), and what a column
 // points at is copied before the next step.
 
 /// One prepared statement: bound, stepped, reset and cleared by each use.
-@safe struct Statement: ~Copyable {
+@safe package final class SQLiteStatement: SQLStatement {
   private let raw: OpaquePointer
 
   init(owning raw: OpaquePointer) { unsafe self.raw = raw }
 
   deinit { unsafe sqlite3_finalize(raw) }
 
-  /// Runs to the end and passes over rows.
-  ///
-  /// - Returns: How many rows an INSERT, UPDATE or DELETE touched.
-  @discardableResult
-  func run(_ bind: (inout Slots) -> Void = { _ in }) throws(StorageError) -> Int {
+  package func run(_ bind: (inout SQLiteSlots) -> Void) throws(StorageError) {
+    _ = try count(bind)
+  }
+
+  package func count(_ bind: (inout SQLiteSlots) -> Void) throws(StorageError) -> Int {
     defer { rewind() }
     try fill(bind)
     while try advance() {}
     return unsafe Int(sqlite3_changes64(sqlite3_db_handle(raw)))
   }
 
-  /// Reads the first row; nil when there is none.
-  func first<Value>(
-    _ bind: (inout Slots) -> Void = { _ in }, _ read: (inout Row) throws(StorageError) -> Value
-  ) throws(StorageError) -> Value? {
-    defer { rewind() }
-    try fill(bind)
-    guard try advance() else { return nil }
-    var row = unsafe Row(lending: raw)
-    return try read(&row)
+  package func runOnOneRow(_ bind: (inout SQLiteSlots) -> Void) throws(StorageError) {
+    guard try count(bind) == 1 else { throw .defect }
   }
 
-  /// Reads every row.
-  func each(
-    _ bind: (inout Slots) -> Void = { _ in }, _ read: (inout Row) throws(StorageError) -> Void
+  package func visit(
+    _ bind: (inout SQLiteSlots) -> Void, _ read: (inout SQLiteRow) throws(StorageError) -> Bool
   ) throws(StorageError) {
     defer { rewind() }
     try fill(bind)
     while try advance() {
-      var row = unsafe Row(lending: raw)
-      try read(&row)
+      var row = unsafe SQLiteRow(lending: raw)
+      guard try read(&row) else { return }
     }
   }
 
-  /// Writes one row; when it is none or several, the statement or its caller is wrong.
-  func runOnOneRow(_ bind: (inout Slots) -> Void) throws(StorageError) {
-    guard try run(bind) == 1 else { throw .defect }
-  }
-
-  /// What is read of every row, in their order.
-  func all<Value>(
-    _ bind: (inout Slots) -> Void = { _ in }, _ read: (inout Row) throws(StorageError) -> Value
-  ) throws(StorageError) -> [Value] {
-    var found: [Value] = []
-    try each(bind) { (row: inout Row) throws(StorageError) in found.append(try read(&row)) }
-    return found
-  }
-
-  private func fill(_ bind: (inout Slots) -> Void) throws(StorageError) {
-    var slots = unsafe Slots(lending: raw)
+  private func fill(_ bind: (inout SQLiteSlots) -> Void) throws(StorageError) {
+    var slots = unsafe SQLiteSlots(lending: raw)
     bind(&slots)
     guard slots.code == SQLITE_OK else { throw failure(slots.code).storageError }
   }
@@ -86,7 +65,7 @@ internal import Storage
 }
 
 // For who wants to know SQLite's own reason when a statement fails.
-extension Statement {
+extension SQLiteStatement {
   /// Runs to the end.
   func runPlainly(_ bind: (inout Slots) -> Void = { _ in }) throws(SQLiteError) {
     defer { rewind() }

@@ -15,7 +15,8 @@ private let allowed: [String: Set<String>] = [
   "BramleyVerifier": ["Crypto", "Domain", "Glibc", "JOSE", "Outbound", "Synchronization", "Wire"],
   "AppleIdentity": ["Crypto", "Domain", "JOSE", "Synchronization", "Wire"],
   "Sessions": ["Crypto", "Domain", "JOSE", "Storage", "Synchronization", "Wire"],
-  "SQLiteStorage": ["CSQLite", "Domain", "Glibc", "Storage", "Synchronization", "Threads"],
+  "SQLLedger": ["Domain", "Storage"],
+  "SQLiteStorage": ["CSQLite", "Domain", "Glibc", "SQLLedger", "Storage", "Synchronization", "Threads"],
   "API": [
     "AppleIdentity", "Crypto", "Domain", "HTTPServer", "Sessions", "Storage", "Synchronization", "Telemetry",
     "Wire",

@@ -40,7 +40,7 @@ struct SQLiteFaultTests {
     let raw = try RawDatabase(folder.database)
     try raw.run("BEGIN IMMEDIATE")
     await #expect(throws: StorageError.unavailable) { try await Desk(storage: storage).arrive() }
-    #expect(storage.statistics.lastFaultCode == 5)
+    #expect(storage.statistics.lastFaultCode == "5")
     try raw.run("COMMIT")
     #expect(try await Desk(storage: storage).arrive().isNewUser)
     await storage.stop()
@@ -84,7 +84,7 @@ struct SQLiteFaultTests {
       }
     }
     #expect(made > 10)
-    #expect(storage.statistics.lastFaultCode == 13)
+    #expect(storage.statistics.lastFaultCode == "13")
     // What needs no room goes on, also beside one that does.
     let gate = Gate()
     async let held: Void = storage.hold(gate)

@@ -2,19 +2,45 @@ package import Domain
 package import Storage
 
 // What was revoked.
-extension SQLiteLedger {
+extension SQLLedger {
   package mutating func append(_ revocation: Revocation) throws(StorageError) {
+    if statements.takeRevocationPlaces == nil {
+      try insert(revocation, placesBehind: nil)
+    } else {
+      unwritten.revocations.append(revocation)
+    }
+  }
+
+  private func insert(_ revocation: Revocation, placesBehind: Int64?) throws(StorageError) {
     try statements.insertRevocation.run { slots in
       slots.add(revocation.kind.rawValue)
       slots.add(revocation.account.text)
       slots.add(revocation.session?.bytes)
       slots.add(revocation.at)
       slots.add(revocation.until)
+      if let placesBehind { slots.add(placesBehind) }
+    }
+  }
+
+  /// Writes the lines and revocations that were put off: the lock on their counters is held from here to the commit.
+  package mutating func writeHistory() throws(StorageError) {
+    let (revocations, lines) = (unwritten.revocations, unwritten.lines)
+    unwritten = UnwrittenHistory()
+    if !revocations.isEmpty {
+      try statements.takeRevocationPlaces?.run { slots in slots.add(Int64(revocations.count)) }
+    }
+    for (index, revocation) in revocations.enumerated() {
+      try insert(revocation, placesBehind: Int64(revocations.count - 1 - index))
+    }
+    if !lines.isEmpty { try statements.takeAuditPlaces?.run { slots in slots.add(Int64(lines.count)) } }
+    for (index, line) in lines.enumerated() {
+      try insert(line, placesBehind: Int64(lines.count - 1 - index))
     }
   }
 
   package mutating func endOfRevocations(of account: AccountID) throws(StorageError) -> UnixTime? {
-    try statements.endOfRevocations.first { slots in
+    try writeHistory()
+    return try statements.endOfRevocations.first { slots in
       slots.add(account.text)
     } _: { (row: inout Row) throws(StorageError) in
       try row.optionalTime()
@@ -23,6 +49,7 @@ extension SQLiteLedger {
 
   package mutating func revocations(after position: Int64, limit: Int) throws(StorageError) -> RevocationPage
   {
+    try writeHistory()
     let revocations = try statements.revocationsAfter.all { slots in
       slots.add(position)
       slots.add(Int64(limit))
@@ -40,8 +67,16 @@ extension SQLiteLedger {
 }
 
 // The audit.
-extension SQLiteLedger {
+extension SQLLedger {
   package mutating func append(_ entry: AuditEntry) throws(StorageError) {
+    if statements.takeAuditPlaces == nil {
+      try insert(entry, placesBehind: nil)
+    } else {
+      unwritten.lines.append(entry)
+    }
+  }
+
+  private func insert(_ entry: AuditEntry, placesBehind: Int64?) throws(StorageError) {
     try statements.insertAuditEntry.run { slots in
       slots.add(entry.at)
       slots.add(entry.action.rawValue)
@@ -51,10 +86,12 @@ extension SQLiteLedger {
       slots.add(entry.address)
       slots.add(entry.requestID)
       slots.add(entry.detail)
+      if let placesBehind { slots.add(placesBehind) }
     }
   }
 
   package mutating func audit(_ query: AuditQuery) throws(StorageError) -> [ChainedEntry] {
+    try writeHistory()
     let read: (inout Row) throws(StorageError) -> ChainedEntry = { (row) throws(StorageError) in
       try row.chainedEntry()
     }
@@ -116,8 +153,14 @@ extension SQLiteLedger {
   }
 }
 
+/// What is written last in a transaction, where places come from counters.
+struct UnwrittenHistory {
+  var revocations: [Revocation] = []
+  var lines: [AuditEntry] = []
+}
+
 // Leases.
-extension SQLiteLedger {
+extension SQLLedger {
   package mutating func lease(_ name: String) throws(StorageError) -> Lease? {
     try statements.lease.first { slots in
       slots.add(name)
@@ -135,7 +178,7 @@ extension SQLiteLedger {
   }
 }
 
-extension Row {
+extension SQLRow {
   /// A line as it stands, whatever was made of it: what nobody of ours would have written is for the chain's digests to
   /// tell, and must not hide the lines around it.
   fileprivate mutating func chainedEntry() throws(StorageError) -> ChainedEntry {

@@ -2,7 +2,7 @@ package import Domain
 package import Storage
 
 // Who goes to another developer team.
-extension SQLiteLedger {
+extension SQLLedger {
   package mutating func transferItems(
     _ query: TransferQuery, after subject: Subject?, limit: Int
   ) throws(StorageError) -> [TransferItem] {
@@ -72,12 +72,12 @@ extension SQLiteLedger {
       slots.add(team.text)
       slots.add(Int64(limit))
     }
-    return try statements.transfers.adoptWork.run(bind) + statements.transfers.adoptGrants.run(bind)
+    return try statements.transfers.adoptWork.count(bind) + statements.transfers.adoptGrants.count(bind)
   }
 }
 
-extension Statement {
-  fileprivate borrowing func subject(_ wanted: Subject) throws(StorageError) -> Subject? {
+extension SQLStatement {
+  fileprivate func subject(_ wanted: Subject) throws(StorageError) -> Subject? {
     try first { slots in
       slots.add(appleProviderID)
       slots.add(wanted.text)

@@ -2,9 +2,9 @@ internal import Domain
 package import Storage
 
 // What Apple told.
-extension SQLiteLedger {
+extension SQLLedger {
   package mutating func insert(_ notification: AppleNotificationRecord) throws(StorageError) -> Bool {
-    let count = try statements.notifications.insert.run { slots in
+    let count = try statements.notifications.insert.count { slots in
       slots.add(notification.digest)
       slots.add(notification.receivedAt)
       slots.add(notification.expiresAt)
@@ -32,7 +32,7 @@ extension SQLiteLedger {
 
   /// Returns how many went.
   func sweepNotifications(_ rules: SweepRules) throws(StorageError) -> Int {
-    try statements.notifications.deleteBefore.run { slots in
+    try statements.notifications.deleteBefore.count { slots in
       slots.add(rules.credentialsBefore)
       slots.add(Int64(rules.limit))
     }

@@ -7,7 +7,7 @@ package import Storage
 /// about this fraction of a table, without an index that every sign-in would pay for.
 private let rowsSeenPerRowSwept = 16
 
-extension SQLiteLedger {
+extension SQLLedger {
   package mutating func sweep(_ rules: SweepRules) throws(StorageError) -> Int {
     guard rules.limit > 0 else { return 0 }
     return max(
@@ -16,14 +16,14 @@ extension SQLiteLedger {
   }
 
   private func sweepAppleWork(_ rules: SweepRules) throws(StorageError) -> Int {
-    try statements.apple.deleteWorkDueBefore.run { slots in
+    try statements.apple.deleteWorkDueBefore.count { slots in
       slots.add(rules.appleWorkBefore)
       slots.add(Int64(rules.limit))
     }
   }
 
   private func sweepRevocations(_ rules: SweepRules) throws(StorageError) -> Int {
-    try statements.deleteRevocationsBefore.run { slots in
+    try statements.deleteRevocationsBefore.count { slots in
       slots.add(rules.revocationsBefore)
       slots.add(Int64(rules.limit))
     }

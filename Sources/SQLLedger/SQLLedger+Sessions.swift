@@ -1,7 +1,7 @@
 package import Domain
 package import Storage
 
-extension SQLiteLedger {
+extension SQLLedger {
   package mutating func session(_ id: SessionID) throws(StorageError) -> Session? {
     try statements.session.first { slots in
       slots.add(id.bytes)
@@ -66,7 +66,7 @@ extension SQLiteLedger {
   }
 }
 
-extension Slots {
+extension SQLSlots {
   /// What a refresh moves, in the order in which the statements name it.
   fileprivate mutating func addProgress(of session: Session) {
     add(Int64(session.counter))
@@ -77,7 +77,7 @@ extension Slots {
   }
 }
 
-extension Row {
+extension SQLRow {
   fileprivate mutating func session() throws(StorageError) -> Session {
     Session(
       id: try sessionID(), account: try identifier(), provider: try text(), createdAt: try time(),

@@ -1,7 +1,7 @@
 package import Domain
 package import Storage
 
-extension SQLiteLedger {
+extension SQLLedger {
   package mutating func account(_ id: AccountID) throws(StorageError) -> Account? {
     var rows = AccountRows()
     try statements.accountByID.each { slots in
@@ -79,6 +79,7 @@ extension SQLiteLedger {
       slots.add(account.id.text)
       slots.add(account.createdAt)
       slots.addChanging(account)
+      slots.add(statements.nextAccountNumber())
     }
   }
 
@@ -114,7 +115,7 @@ extension SQLiteLedger {
   }
 }
 
-extension Slots {
+extension SQLSlots {
   /// What may change in an account's life, in the order in which both of its statements name it.
   fileprivate mutating func addChanging(_ account: Account) {
     add(account.lastSignInAt)
@@ -162,7 +163,7 @@ private struct AccountRows {
   var accounts: [Account] = []
   var numbers: [Int64] = []
 
-  mutating func take(_ row: inout Row) throws(StorageError) {
+  mutating func take(_ row: inout some SQLRow) throws(StorageError) {
     let number = try row.number()
     let account = try row.account()
     if number != numbers.last {
@@ -182,7 +183,7 @@ private struct AccountRows {
   }
 }
 
-extension Row {
+extension SQLRow {
   fileprivate mutating func account() throws(StorageError) -> Account {
     Account(
       id: try identifier(), createdAt: try time(), lastSignInAt: try time(), isDisabled: try flag(),

@@ -1,7 +1,7 @@
 internal import Synchronization
 
 /// What the engine has done since it was opened; each number is right, all together may be of two moments.
-package struct SQLiteStatistics: Sendable, Equatable {
+package struct StorageStatistics: Sendable, Equatable {
   /// Groups that were begun.
   package let groups: Int
   /// Transactions in them.
@@ -10,14 +10,14 @@ package struct SQLiteStatistics: Sendable, Equatable {
   package let lastGroup: Int
   /// Groups that were undone.
   package let faults: Int
-  /// SQLite's extended code of the last fault; zero before the first.
-  package let lastFaultCode: Int32
+  /// The database's own code of the last fault; empty before the first.
+  package let lastFaultCode: String
   /// Transactions that wait now.
   package let waiting: Int
 
   /// Puts the numbers together.
   package init(
-    groups: Int, transactions: Int, lastGroup: Int, faults: Int, lastFaultCode: Int32, waiting: Int
+    groups: Int, transactions: Int, lastGroup: Int, faults: Int, lastFaultCode: String, waiting: Int
   ) {
     self.groups = groups
     self.transactions = transactions
@@ -28,29 +28,41 @@ package struct SQLiteStatistics: Sendable, Equatable {
   }
 }
 
-/// Counted by the writer's thread, read by any.
-final class CommitCounters: Sendable {
+/// An engine that can be watched.
+package protocol CountedStorage: Storage {
+  /// What the engine has done since it was opened.
+  var statistics: StorageStatistics { get }
+}
+
+/// Counted by writers' threads, read by any.
+package final class CommitCounters: Sendable {
   private let groups = Atomic(0)
   private let transactions = Atomic(0)
   private let lastGroup = Atomic(0)
   private let faults = Atomic(0)
-  private let lastFaultCode = Atomic<Int32>(0)
+  private let lastFaultCode = Mutex("")
 
-  func count(group size: Int) {
+  /// Begins at nothing.
+  package init() {}
+
+  /// Counts a group that was begun.
+  package func count(group size: Int) {
     groups.wrappingAdd(1, ordering: .relaxed)
     transactions.wrappingAdd(size, ordering: .relaxed)
     lastGroup.store(size, ordering: .relaxed)
   }
 
-  func count(fault code: Int32) {
+  /// Counts a group that was undone.
+  package func count(fault code: String) {
     faults.wrappingAdd(1, ordering: .relaxed)
-    lastFaultCode.store(code, ordering: .relaxed)
+    lastFaultCode.withLock { $0 = code }
   }
 
-  func snapshot(waiting: Int) -> SQLiteStatistics {
-    SQLiteStatistics(
+  /// The numbers of this moment.
+  package func snapshot(waiting: Int) -> StorageStatistics {
+    StorageStatistics(
       groups: groups.load(ordering: .relaxed), transactions: transactions.load(ordering: .relaxed),
       lastGroup: lastGroup.load(ordering: .relaxed), faults: faults.load(ordering: .relaxed),
-      lastFaultCode: lastFaultCode.load(ordering: .relaxed), waiting: waiting)
+      lastFaultCode: lastFaultCode.withLock { $0 }, waiting: waiting)
   }
 }

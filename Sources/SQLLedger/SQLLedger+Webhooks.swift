@@ -2,7 +2,7 @@ package import Domain
 package import Storage
 
 // What the app's back end is to be told.
-extension SQLiteLedger {
+extension SQLLedger {
   package var announces: Bool { statements.announces }
 
   package mutating func append(_ news: WebhookNews, dueAt: UnixTime?) throws(StorageError) {
@@ -76,22 +76,22 @@ extension SQLiteLedger {
 
   /// Returns how many went.
   func sweepWebhooks(_ rules: SweepRules) throws(StorageError) -> Int {
-    try statements.webhooks.deleteBefore.run { slots in
+    try statements.webhooks.deleteBefore.count { slots in
       slots.add(rules.credentialsBefore - Limits.deadWebhookSeconds)
       slots.add(Int64(rules.limit))
     }
   }
 }
 
-extension Statement {
-  fileprivate borrowing func webhooks(
+extension SQLStatement {
+  fileprivate func webhooks(
     _ bind: (inout Slots) -> Void
   ) throws(StorageError) -> [WebhookEvent] {
     try all(bind) { (row: inout Row) throws(StorageError) in try row.webhook() }
   }
 }
 
-extension Row {
+extension SQLRow {
   fileprivate mutating func webhook() throws(StorageError) -> WebhookEvent {
     let position = try number()
     let id: WebhookID = try identifier()

@@ -1,17 +1,29 @@
+//===-- SQLLedger ---------------------------------------------------------===//
+// Rows as SQL, for any engine: what intentions read and write, as statements with their texts, written once. An engine
+// brings statements that can be run, transactions around them, and the schema.
+//
+// Nothing here knows which database answers; what databases say differently stands side by side in `SQLDialect`.
+//===------------------------------------------------------------------------===//
+
 internal import Domain
 package import Storage
 
-/// The rows of one transaction on the writer's connection; lent to a transaction's body.
-package struct SQLiteLedger: Ledger {
-  let statements: PreparedStatements
+/// The rows of one transaction on one connection; lent to a transaction's body.
+package struct SQLLedger<Statement: SQLStatement>: Ledger {
+  typealias Slots = Statement.Slots
+  typealias Row = Statement.Row
 
-  init(_ statements: PreparedStatements) {
+  let statements: SQLStatements<Statement>
+  var unwritten = UnwrittenHistory()
+
+  /// A ledger over the statements of a connection.
+  package init(_ statements: SQLStatements<Statement>) {
     self.statements = statements
   }
 }
 
 // Credentials that were used.
-extension SQLiteLedger {
+extension SQLLedger {
   package mutating func spentCredential(_ key: CredentialKey) throws(StorageError) -> SpentCredential? {
     try statements.spentCredential.first { slots in
       slots.add(key.stamp)
@@ -38,7 +50,7 @@ extension SQLiteLedger {
 }
 
 // Signing keys, and the probe.
-extension SQLiteLedger {
+extension SQLLedger {
   package mutating func signingKeys() throws(StorageError) -> SigningKeyBook {
     let version = try statements.signingKeyVersion.first { (row: inout Row) throws(StorageError) in
       try row.number()
@@ -84,6 +96,6 @@ extension SQLiteLedger {
   }
 
   package mutating func touch() throws(StorageError) {
-    guard try statements.touch.run() == 1 else { throw .corrupt }
+    guard try statements.touch.count() == 1 else { throw .corrupt }
   }
 }

@@ -2,7 +2,7 @@ package import Domain
 package import Storage
 
 // Calls to Apple that wait.
-extension SQLiteLedger {
+extension SQLLedger {
   package mutating func insert(_ work: AppleWork) throws(StorageError) {
     try statements.apple.insertWork.run { slots in
       slots.add(work.id.bytes)
@@ -74,7 +74,7 @@ extension SQLiteLedger {
   }
 
   package mutating func hastenAppleWork(to now: UnixTime) throws(StorageError) -> Int {
-    try statements.apple.hastenWork.run { slots in
+    try statements.apple.hastenWork.count { slots in
       slots.add(now)
       slots.add(AppleWork.sending)
     }
@@ -82,7 +82,7 @@ extension SQLiteLedger {
 }
 
 // Refresh tokens of Apple's.
-extension SQLiteLedger {
+extension SQLLedger {
   package mutating func insert(_ grant: AppleGrant) throws(StorageError) {
     try statements.apple.insertGrant.run { slots in
       slots.add(grant.id.bytes)
@@ -134,7 +134,7 @@ extension SQLiteLedger {
 }
 
 // Both, as what master keys seal.
-extension SQLiteLedger {
+extension SQLLedger {
   package mutating func appleSecretCounts() throws(StorageError) -> [MasterKeyID: Int] {
     var counts: [MasterKeyID: Int] = [:]
     try statements.apple.secretCounts.each { (row: inout Row) throws(StorageError) in
@@ -168,21 +168,21 @@ extension SQLiteLedger {
   }
 }
 
-extension Statement {
-  fileprivate borrowing func appleWork(
+extension SQLStatement {
+  fileprivate func appleWork(
     _ bind: (inout Slots) -> Void
   ) throws(StorageError) -> [AppleWork] {
     try all(bind) { (row: inout Row) throws(StorageError) in try row.appleWork() }
   }
 
-  fileprivate borrowing func appleGrants(
+  fileprivate func appleGrants(
     _ bind: (inout Slots) -> Void
   ) throws(StorageError) -> [AppleGrant] {
     try all(bind) { (row: inout Row) throws(StorageError) in try row.appleGrant() }
   }
 }
 
-extension Row {
+extension SQLRow {
   fileprivate mutating func appleSecretID() throws(StorageError) -> AppleSecretID {
     try required(AppleSecretID(bytes()))
   }

@@ -4,16 +4,16 @@
 enum TransferSQL {
   // Both walk the primary key from where the last page ended, so that all pages together walk it once.
   static let toExport: StaticString = """
-    SELECT subject, client_id, iif(transfer_team = ?3, transfer_subject, NULL) FROM identities
+    SELECT subject, client_id, CASE WHEN transfer_team = ?3 THEN transfer_subject END FROM identities
     WHERE provider = ?1 AND subject > ?2
-      AND (transfer_team IS NOT ?3 OR ?4 AND transfer_state = 'export_refused')
+      AND (transfer_team IS NULL OR transfer_team <> ?3 OR ?4 = 1 AND transfer_state = 'export_refused')
     ORDER BY subject LIMIT ?5
     """
 
   static let toImport: StaticString = """
     SELECT subject, client_id, transfer_subject FROM identities
     WHERE provider = ?1 AND subject > ?2 AND transfer_team = ?3
-      AND (transfer_state IN ('exported', 'conflict') OR ?4 AND transfer_state = 'import_refused')
+      AND (transfer_state IN ('exported', 'conflict') OR ?4 = 1 AND transfer_state = 'import_refused')
     ORDER BY subject LIMIT ?5
     """
 
@@ -47,19 +47,19 @@ enum TransferSQL {
 }
 
 /// Those about the move to another team.
-final class TransferStatements {
+final class TransferStatements<Statement: SQLStatement> {
   let toExport, toImport, subjectTransferredAs, subjectFormerly, counts, conflicts, identityCount: Statement
   let adoptWork, adoptGrants: Statement
 
-  init(on connection: borrowing Connection) throws(SQLiteError) {
-    toExport = try connection.prepare(TransferSQL.toExport)
-    toImport = try connection.prepare(TransferSQL.toImport)
-    subjectTransferredAs = try connection.prepare(TransferSQL.subjectTransferredAs)
-    subjectFormerly = try connection.prepare(TransferSQL.subjectFormerly)
-    counts = try connection.prepare(TransferSQL.counts)
-    conflicts = try connection.prepare(TransferSQL.conflicts)
-    identityCount = try connection.prepare(TransferSQL.identityCount)
-    adoptWork = try connection.prepare(TransferSQL.adoptWork)
-    adoptGrants = try connection.prepare(TransferSQL.adoptGrants)
+  init<Fault: Error>(_ prepare: (StaticString) throws(Fault) -> Statement) throws(Fault) {
+    toExport = try prepare(TransferSQL.toExport)
+    toImport = try prepare(TransferSQL.toImport)
+    subjectTransferredAs = try prepare(TransferSQL.subjectTransferredAs)
+    subjectFormerly = try prepare(TransferSQL.subjectFormerly)
+    counts = try prepare(TransferSQL.counts)
+    conflicts = try prepare(TransferSQL.conflicts)
+    identityCount = try prepare(TransferSQL.identityCount)
+    adoptWork = try prepare(TransferSQL.adoptWork)
+    adoptGrants = try prepare(TransferSQL.adoptGrants)
   }
 }
