@@ -104,7 +104,8 @@ let package = Package(
     module(
       "Assembly",
       [
-        "API", "AppleIdentity", "Crypto", "Domain", "HTTPServer", "JOSE", "Outbound", "SQLiteStorage",
+        "API", "AppleIdentity", "Crypto", "Domain", "HTTPServer", "JOSE", "Outbound", "SQLLedger",
+        "SQLiteStorage",
         "Sessions", "Settings", "Storage", "Telemetry", "Threads", "Wire",
       ]),
     module(
@@ -138,7 +139,8 @@ let package = Package(
     tests("ThreadsTests", ["Threads"]),
     tests("OutboundTests", ["Outbound", "Domain", "TestProcesses", "Threads"]),
     tests("TelemetryTests", ["Telemetry", "Domain", "Threads"]),
-    tests("StorageConformanceTests", ["Storage", "SQLiteStorage", "Domain", "Threads", "CSQLite"]),
+    tests(
+      "StorageConformanceTests", ["Storage", "SQLLedger", "SQLiteStorage", "Domain", "Threads", "CSQLite"]),
 
     // What tests share: a clock that moves by hand, seeded randomness, a fetcher with a script, a token forge.
     .target(

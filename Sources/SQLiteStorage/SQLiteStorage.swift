@@ -50,7 +50,7 @@ package enum SQLiteOpening: Sendable, Equatable {
 }
 
 /// A database in one file, for one node; a second process, such as the command line, may open it as well.
-package final class SQLiteStorage: LedgerStorage, CountedStorage {
+package final class SQLiteStorage: LedgerStorage, CountedStorage, Archive {
   private let worker: BatchWorker<GroupCommit>
   /// Has a connection of its own, so that who only reads waits for no commit and no lock
   /// (sqlite.org/wal.html#concurrency).

@@ -67,9 +67,9 @@ package import Storage
 // For who wants to know SQLite's own reason when a statement fails.
 extension SQLiteStatement {
   /// Runs to the end.
-  func runPlainly(_ bind: (inout Slots) -> Void = { _ in }) throws(SQLiteError) {
+  func runPlainly(_ bind: (inout SQLiteSlots) -> Void = { _ in }) throws(SQLiteError) {
     defer { rewind() }
-    var slots = unsafe Slots(lending: raw)
+    var slots = unsafe SQLiteSlots(lending: raw)
     bind(&slots)
     guard slots.code == SQLITE_OK else { throw failure(slots.code) }
     while try advancePlainly() {}

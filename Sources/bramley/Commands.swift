@@ -76,6 +76,14 @@ private let commands: [Command] = [
     summary: "put a backup where the database was",
     run: { arguments throws(CommandFault) in try await restore(arguments) }),
   Command(
+    name: "export", usage: "export [--config FILE] [--json] FILE|-",
+    summary: "write the whole database as lines of JSON, for another kind of database",
+    run: { arguments throws(CommandFault) in try await export(arguments) }),
+  Command(
+    name: "import", usage: "import [--config FILE] [--json] FILE|-",
+    summary: "take an export into an empty database",
+    run: { arguments throws(CommandFault) in try await takeIn(arguments) }),
+  Command(
     name: "doctor", usage: "doctor [--config FILE] [--json]",
     summary: "look at the clock, the keys, the database and Apple's endpoint",
     run: { arguments throws(CommandFault) in try await doctor(arguments) }),

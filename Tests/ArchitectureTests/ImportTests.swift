@@ -23,7 +23,8 @@ private let allowed: [String: Set<String>] = [
   ],
   "Settings": ["AppleIdentity", "CYAML", "Crypto", "Domain", "Sessions", "Telemetry"],
   "Assembly": [
-    "API", "AppleIdentity", "Crypto", "Domain", "Glibc", "HTTPServer", "JOSE", "Outbound", "SQLiteStorage",
+    "API", "AppleIdentity", "Crypto", "Domain", "Glibc", "HTTPServer", "JOSE", "Outbound", "SQLLedger",
+    "SQLiteStorage",
     "Sessions",
     "Settings", "Storage", "Synchronization", "Telemetry", "Threads", "Wire",
   ],

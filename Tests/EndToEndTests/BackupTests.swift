@@ -11,7 +11,7 @@ struct BackupTests {
   {
     try await withStage { stage in
       let service = try await stage.start()
-      let before = try await signedIn(20, at: service)
+      let before = try await service.signIn(people: 20)
       let busy = try (0..<8).map { _ in
         let subject = Mint.subject()
         return Caller(credential: try Mint.credential { $0.subject = subject }, subject: subject)
@@ -66,7 +66,7 @@ struct BackupTests {
       let service = try await stage.start()
       let subject = Mint.subject()
       let session = try await service.signIn(Mint.credential { $0.subject = subject })
-      let others = try await signedIn(5, at: service)
+      let others = try await service.signIn(people: 5)
       #expect(try await stage.command("backup", stage.copy).status == 0)
       try await service.stop()
       try stage.loseDatabase()
@@ -109,7 +109,7 @@ struct BackupTests {
   @Test func `what is no whole database of ours is not put back`() async throws {
     try await withStage { stage in
       let service = try await stage.start()
-      _ = try await signedIn(30, at: service)
+      _ = try await service.signIn(people: 30)
       #expect(try await stage.command("backup", stage.copy).status == 0)
       try await service.stop()
       try stage.loseDatabase()
@@ -161,12 +161,6 @@ struct BackupTests {
       #expect(finished.status == 64)
     }
   }
-}
-
-private func signedIn(_ count: Int, at service: Service) async throws -> [SignedIn] {
-  var sessions: [SignedIn] = []
-  for _ in 0..<count { sessions.append(try await service.signIn(Mint.credential())) }
-  return sessions
 }
 
 extension Stage {
