@@ -1,4 +1,5 @@
 import Foundation
+import TestProcesses
 import Testing
 import Wire
 
@@ -95,7 +96,7 @@ struct MoveTests {
       #expect(try await early.ended() == .exit(1))
       // Another export is none of its rest.
       let header = whole.prefix { $0 != "\n" }.replacing("\"exportedAt\":", with: "\"exportedAt\":1")
-      let other = try stage.write(header + whole.drop { $0 != "\n" }, to: "other.jsonl")
+      let other = try stage.write(String(header + whole.dropFirst(header.count - 1)), to: "other.jsonl")
       #expect(try await stage.takeIn(other).status == 1)
       #expect(try await stage.takeIn(stage.archive).status == 0)
       #expect(try await stage.takeIn(stage.archive).status == 1)
