@@ -88,6 +88,7 @@ let package = Package(
         .embedInCode("Migrations/V0004_revocations_audit.sql"), .embedInCode("Migrations/V0005_apple.sql"),
         .embedInCode("Migrations/V0006_notifications.sql"),
         .embedInCode("Migrations/V0007_transfers.sql"),
+        .embedInCode("Migrations/V0008_apple_evidence.sql"),
       ]),
 
     // Layer 5: the HTTP face, and what an operator may set.

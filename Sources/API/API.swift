@@ -98,10 +98,10 @@ package struct Endpoints: Sendable {
           try await revocations.feed(call)
         },
         open("*", "/v1/verify/*", .verify) { call throws(Failure) in try await introspection.verify(call) },
-        open("GET", "/v1/apple/authorize", .appleAuthorize) { call throws(Failure) in
+        open("GET", "/v1/apple/authorize", .appleAuthorize, face: .browser) { call throws(Failure) in
           try web.authorize(call)
         },
-        open("POST", "/v1/apple/callback", .appleCallback) { call throws(Failure) in
+        open("POST", "/v1/apple/callback", .appleCallback, face: .browser) { call throws(Failure) in
           try await web.callback(call)
         },
         open("GET", "/.well-known/jwks.json", .keySet) { call in wellKnown.keySet(call) },
@@ -118,7 +118,7 @@ package struct Endpoints: Sendable {
   /// A page that shows the web flow, in development.
   private var demoRoutes: [Route] {
     [
-      open("GET", SignInDemo.path, .signInDemo) { _ in SignInDemo.page },
+      open("GET", SignInDemo.path, .signInDemo) { call in SignInDemo.page(call, publicURL: publicURL) },
       open("GET", SignInDemo.path + ".js", .signInDemo) { _ in SignInDemo.script },
       open("GET", SignInDemo.path + ".css", .signInDemo) { _ in SignInDemo.style },
     ]
@@ -193,10 +193,10 @@ package struct Endpoints: Sendable {
     Route(method, path, name: name.rawValue, access: .administrator, handler: handler)
   }
 
-  private func open(_ method: String, _ path: String, _ name: RouteName, _ handler: @escaping Handler)
-    -> Route
-  {
-    Route(method, path, name: name.rawValue, access: .open, handler: handler)
+  private func open(
+    _ method: String, _ path: String, _ name: RouteName, face: Face = .bramley, _ handler: @escaping Handler
+  ) -> Route {
+    Route(method, path, name: name.rawValue, face: face, access: .open, handler: handler)
   }
 }
 

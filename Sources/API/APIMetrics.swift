@@ -1,4 +1,5 @@
 package import Telemetry
+internal import AppleIdentity
 internal import Storage
 
 /// What the API counts. Every label value comes from a route table or an enum, never from a request.
@@ -46,9 +47,11 @@ package final class APIMetrics: Sendable {
     notifications = metrics.counters(
       "bramley_apple_notifications_total",
       help:
-        "Events that Apple told of, by outcome: applied, stale, unknown_subject, unknown_type; and notifications "
+        "Events that Apple told of, by outcome: applied, stale, other_address, unknown_subject, unknown_type; and notifications "
         + "that were a duplicate or refused, by the reason.",
-      label: "outcome", values: reasons + AppleEventOutcome.allCases.map(\.rawValue) + ["duplicate"])
+      label: "outcome",
+      values: IdentityTokenRefusal.allCases.map { FailureReason($0).rawValue }
+        + AppleEventOutcome.allCases.map(\.rawValue) + ["duplicate"])
     unknownKeyIDs = metrics.counter(
       "bramley_apple_unknown_key_ids_total", help: "Tokens that named a key which Apple does not publish.")
     lateRepeats = metrics.counter(

@@ -1,7 +1,8 @@
 internal import HTTPServer
 
-/// Which pages may call from a browser (the Fetch standard, "CORS protocol"). There are no cookies here, so
-/// letting every origin in gives a page nothing that it could not do without a browser.
+/// Which pages may call from a browser (the Fetch standard, "CORS protocol"). The one cookie there
+/// is names a browser at Apple's page and lets nobody in, and credentials are never allowed here: letting every origin in
+/// gives a page nothing that it could not do without a browser.
 struct CrossOriginPolicy: Sendable {
   private let allowed: [String]
 

@@ -103,7 +103,9 @@ package final class Router: Sendable {
   }
 
   private func failureResponse(_ failure: Failure, _ call: Call, face: Face) -> Response {
-    failure.response(requestID: call.requestID, retryAfter: retryAfter, face: face)
+    let response = failure.response(requestID: call.requestID, retryAfter: retryAfter, face: face)
+    guard face == .browser, call.request.wantsPage else { return response }
+    return failure.page(instead: response, requestID: call.requestID)
   }
 
   private func preflight(_ call: Call, _ match: PathMatch?) -> Response {

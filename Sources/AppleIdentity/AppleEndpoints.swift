@@ -56,11 +56,11 @@ package struct AppleEndpoints: Sendable {
 
   /// Ends the person's consent. Apple answers alike for a token that it does not know: returning is no proof.
   ///
-  /// - Parameter hint: `refresh_token` or `access_token`; a wrong one may be refused (TN3107).
+  /// - Parameter hint: `refresh_token` or `access_token`; a wrong one may be refused (TN3107). Nil has Apple look itself.
   package func revoke(
-    _ token: Secret<String>, hint: String, for client: ClientID, by key: TeamKey
+    _ token: Secret<String>, hint: String?, for client: ClientID, by key: TeamKey
   ) async throws(AppleFault) {
-    let fields = [("token", token.reveal()), ("token_type_hint", hint)]
+    let fields = [("token", token.reveal())] + (hint.map { [("token_type_hint", $0)] } ?? [])
     let response = try await post("/auth/revoke", fields, for: client, by: key)
     // The body of success is empty: a page with status 200 is somebody else's, and nothing was revoked.
     if response.status == 200, response.body.isEmpty { return }
@@ -96,7 +96,7 @@ package struct AppleEndpoints: Sendable {
 /// The object of an answer that is one; what throttles or fails has often a page instead.
 func jsonObject(of response: FetchResponse) throws(AppleFault) -> JSONObject {
   switch response.status {
-  case 429: throw .throttled
+  case 429: throw .throttled(after: secondsToWait(retryAfter: response.retryAfter, now: response.date))
   case 500...: throw .transient(.serverError)
   default: break
   }

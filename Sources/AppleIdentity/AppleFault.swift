@@ -34,12 +34,14 @@ package enum AppleFault: Error, Hashable, Sendable {
   case grantRefused
   case misconfigured(Misconfiguration)
   /// 429: too many calls.
-  case throttled
+  ///
+  /// - after: Seconds after which Apple wants to be asked again, where it says so.
+  case throttled(after: Int64? = nil)
   case transient(Trouble)
 
   /// All of them.
   package static let allCases: [AppleFault] =
-    [.grantRefused, .throttled] + Misconfiguration.allCases.map { .misconfigured($0) }
+    [.grantRefused, .throttled()] + Misconfiguration.allCases.map { .misconfigured($0) }
     + Trouble.allCases.map { .transient($0) }
 
   /// A word for logs, metrics and the queue, out of a bounded set.
@@ -49,6 +51,15 @@ package enum AppleFault: Error, Hashable, Sendable {
     case .misconfigured(let cause): cause.rawValue
     case .throttled: "throttled"
     case .transient(let trouble): trouble.rawValue
+    }
+  }
+
+  /// Whether Apple looked at the call and said no.
+  package var isRefusal: Bool {
+    switch self {
+    case .grantRefused: true
+    case .misconfigured(let cause): cause != .cannotSign
+    case .throttled, .transient: false
     }
   }
 

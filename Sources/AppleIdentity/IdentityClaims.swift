@@ -37,7 +37,7 @@ package struct IdentityClaims: Sendable, Equatable {
       email: email, isEmailVerified: email != nil && isTrue(object["email_verified"]),
       isPrivateEmail: email != nil && isTrue(object["is_private_email"]),
       realUserStatus: realUserStatus(object["real_user_status"]))
-    codeHash = object.text("c_hash")
+    codeHash = try text("c_hash", object)
     if let word = try text("transfer_sub", object) {
       guard let subject = Subject(word) else { throw .claimInvalid }
       transferSubject = subject

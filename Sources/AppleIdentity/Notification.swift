@@ -107,21 +107,35 @@ extension AppleEvent {
   fileprivate init(_ object: JSONObject, issuedAt: UnixTime) throws(IdentityTokenRefusal) {
     guard let type = try text("type", object) else { throw .claimInvalid }
     guard let change = AppleChange(word: type) else {
-      self = .unknown(
-        type: shownType(type),
-        text: String(decoding: object.bytes.prefix(Limits.eventTextBytes), as: UTF8.self))
+      let word = shownWord(type)
+      self = .unknown(type: word, outline: outline(of: object, type: word))
       return
     }
     guard let subject = try text("sub", object).flatMap(Subject.init) else { throw .claimInvalid }
     // Nothing that is told of happens later than it is told: a time from the future would be the newest for ever.
-    self = .change(change, of: subject, at: min(try eventTime(object) ?? issuedAt, issuedAt))
+    self = .change(
+      change, of: subject, at: min(try eventTime(object) ?? issuedAt, issuedAt),
+      email: change.isOfAddress ? try text("email", object) : nil)
   }
 }
 
-/// A type that is not known as a word that can be shown anywhere.
-private func shownType(_ type: String) -> String {
-  let isWord = type.utf8.allSatisfy { (0x21...0x7E).contains($0) }
-  return isWord && type.utf8.count <= Limits.eventTypeBytes ? type : "unreadable"
+/// What an operator learns of an event that nobody here understands: what it is called, when it happened, and of what it
+/// speaks, without a word of what it says.
+private func outline(of object: JSONObject, type: String) -> String {
+  var out = JSONWriter(reserving: 256)
+  out.member("type", type)
+  if let moment = try? eventTime(object) { out.member("eventTime", moment.seconds) }
+  out.member("members", object.names.prefix(Limits.eventNames).map(shownWord))
+  return String(decoding: out.finish(), as: UTF8.self)
+}
+
+/// A word of Apple's that can be shown anywhere. What is none may be anything, an address too.
+private func shownWord(_ text: String) -> String {
+  let isWord = text.utf8.allSatisfy { byte in
+    (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+      || "-_.".utf8.contains(byte)
+  }
+  return isWord && (1...Limits.eventTypeBytes).contains(text.utf8.count) ? text : "unreadable"
 }
 
 /// `event_time` is in milliseconds, though Apple's document shows seconds: no event is from after the year 5138.

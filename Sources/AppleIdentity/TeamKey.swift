@@ -5,7 +5,7 @@ internal import Wire
 
 /// Why a developer's key cannot be used.
 package enum TeamKeyFault: Error, Equatable, Sendable {
-  /// A team or key id is not 1 to 64 letters and digits.
+  /// A team or key id is not ten capital letters and digits, as Apple gives them out.
   case idMalformed
   /// Not the PEM text of one private key, or one that is encrypted.
   case keyUnreadable
@@ -33,7 +33,7 @@ package struct TeamKey: Sendable {
     do {
       key = try PrivateKey(pem: Secret(Array(text.utf8)))
     } catch {
-      throw .keyUnreadable
+      throw error.isKeyOfOtherKind ? .notP256 : .keyUnreadable
     }
     guard key.algorithm == .es256 else { throw .notP256 }
     let probe = Array("probe".utf8)
@@ -48,8 +48,11 @@ package struct TeamKey: Sendable {
   /// The team, as what it got from Apple is kept under.
   package var teamID: TeamID { TeamID(unchecked: team) }
 
-  /// Whether both ids are as long as Apple's are.
-  package var hasUsualIDs: Bool { team.utf8.count == 10 && keyID.text.utf8.count == 10 }
+  /// Whether another one signs with the same key.
+  package func isSameKey(as other: TeamKey) -> Bool {
+    let probe = Array("probe".utf8)
+    return (try? key.sign(probe)).map { other.key.publicKey.isSignature($0, for: probe) } ?? false
+  }
 
   /// The client secret of one call: a JWT that says which team asks for which client (Apple, "Creating a client secret").
   ///
@@ -69,8 +72,6 @@ package struct TeamKey: Sendable {
 }
 
 private func isTeamOrKeyID(_ text: String) -> Bool {
-  (1...64).contains(text.utf8.count)
-    && text.utf8.allSatisfy { byte in
-      (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
-    }
+  text.utf8.count == 10
+    && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) }
 }

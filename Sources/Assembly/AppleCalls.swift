@@ -49,35 +49,57 @@ struct AppleCalls: Sendable {
         let (answer, client) = try await exchange(secret, of: work, by: key, terms.rules)
         return await judge(answer, work, client, terms.rules)
       }
-      try await counted(work.client) { () throws(AppleFault) in
-        try await endpoints.revoke(
-          secret, hint: work.secret.kind.rawValue, for: work.client, by: key)
-      }
-      return .revoked
+      return .revoked(by: try await revoke(secret, of: work, by: key, terms.rules))
     } catch {
-      return setback(AppleSetback(error), error.label, work)
+      var wait: Int64?
+      if case .throttled(let seconds) = error { wait = seconds }
+      return setback(AppleSetback(error, isOfApp: work.isBrought), error.label, work, wait: wait ?? 0)
     }
   }
 
-  /// Trades a code. Of one that an app brought to have it revoked it is only guessed which client it is of: when that one
-  /// is refused it, the others are tried.
   private func exchange(
     _ code: Secret<String>, of work: AppleWork, by key: TeamKey, _ rules: IdentityTokenRules
   ) async throws(AppleFault) -> (TokenAnswer, ClientID) {
+    try await asking(for: work, rules) { (client) throws(AppleFault) in
+      try await endpoints.exchange(code: code, redirectURI: work.redirectURI, for: client, by: key)
+    }
+  }
+
+  /// Has a token revoked. Of one that an app brought it is not known either whether it is of the kind that the app says: a
+  /// client that is refused with that hint asks once more without one.
+  private func revoke(
+    _ token: Secret<String>, of work: AppleWork, by key: TeamKey, _ rules: IdentityTokenRules
+  ) async throws(AppleFault) -> ClientID {
+    try await asking(for: work, rules) { (client) throws(AppleFault) in
+      do throws(AppleFault) {
+        try await endpoints.revoke(token, hint: work.secret.kind.rawValue, for: client, by: key)
+      } catch {
+        guard work.isBrought, error == .misconfigured(.invalidRequest) else { throw error }
+        try await endpoints.revoke(token, hint: nil, for: client, by: key)
+      }
+    }.client
+  }
+
+  /// Asks Apple as the client that a secret was given out to. Of one that an app brought to have it revoked that is only
+  /// guessed: when Apple refuses the likeliest one, the others are tried.
+  private func asking<Answer>(
+    for work: AppleWork, _ rules: IdentityTokenRules,
+    _ call: (ClientID) async throws(AppleFault) -> Answer
+  ) async throws(AppleFault) -> (answer: Answer, client: ClientID) {
     let others = rules.clients.keys.filter { $0 != work.client }.sorted { $0.text < $1.text }
-    let isGuess = work.kind == .exchangeThenRevoke && !work.isSent
+    let isGuess = work.isBrought && !(work.isSent && work.secret.kind == .code)
     let begun = clock.now()
     var clients = [work.client] + (isGuess ? others.prefix(Self.guesses) : [])
     while true {
       let client = clients.removeFirst()
       do throws(AppleFault) {
-        let answer = try await counted(client) { () throws(AppleFault) in
-          try await endpoints.exchange(code: code, redirectURI: work.redirectURI, for: client, by: key)
+        let answer = try await counted(client, isOfApp: work.isBrought) { () throws(AppleFault) in
+          try await call(client)
         }
         return (answer, client)
       } catch {
         // In the time that others leave it to this node.
-        guard error == .grantRefused, !clients.isEmpty, clock.now().since(begun) < 8 else { throw error }
+        guard error.isRefusal, !clients.isEmpty, clock.now().since(begun) < 8 else { throw error }
       }
     }
   }
@@ -86,7 +108,7 @@ struct AppleCalls: Sendable {
   func verdict(on grant: AppleGrant) async -> Result<AppleGrantVerdict, AppleFault>? {
     guard let key = access.terms.key(of: grant.team), let token = ring.open(grant.secret) else { return nil }
     do throws(AppleFault) {
-      try await counted(grant.client) { () throws(AppleFault) in
+      try await counted(grant.client, isOfApp: false) { () throws(AppleFault) in
         try await endpoints.refresh(token, for: grant.client, by: key)
       }
       return .success(.good)
@@ -131,23 +153,32 @@ struct AppleCalls: Sendable {
     return .dropped(surrender.rawValue)
   }
 
-  private func setback(_ setback: AppleSetback, _ word: String, _ work: AppleWork) -> AppleWorkResult {
+  /// - Parameter wait: Seconds for which Apple wants not to be asked.
+  private func setback(
+    _ setback: AppleSetback, _ word: String, _ work: AppleWork, wait: Int64 = 0
+  ) -> AppleWorkResult {
     let jitter = Double(entropy.bytes(1).first ?? 0) / 255
-    let result = work.result(after: setback, word, jitter: jitter, at: clock.now())
+    let result = work.result(after: setback, word, wait: wait, jitter: jitter, at: clock.now())
     if case .dropped(let cause) = result {
       log.error("apple_work_given_up", [.text("kind", work.kind.rawValue), .text("cause", cause)])
     }
     return result
   }
 
+  /// - Parameter isOfApp: Whether it is about something that an app brought: what is wrong with that is no fault of the
+  ///   settings, and nobody is called for it.
   private func counted<R>(
-    _ client: ClientID, _ call: () async throws(AppleFault) -> R
+    _ client: ClientID, isOfApp: Bool, _ call: () async throws(AppleFault) -> R
   ) async throws(AppleFault) -> R {
     do throws(AppleFault) {
       let answer = try await call()
       metrics.count(nil)
       return answer
     } catch {
+      if isOfApp, error.isRefusal {
+        metrics.countRefusalOfBrought()
+        throw error
+      }
       metrics.count(error)
       if case .misconfigured = error {
         complain(error.label, of: client, isError: true)
@@ -183,9 +214,13 @@ private final class Complaints: Sendable {
 }
 
 extension AppleSetback {
-  init(_ fault: AppleFault) {
+  /// - Parameter isOfApp: Whether the call was about something that an app brought.
+  init(_ fault: AppleFault, isOfApp: Bool) {
     switch fault {
     case .grantRefused: self = .refused
+    case .misconfigured(.invalidRequest) where isOfApp: self = .unusable
+    // Whether it is the app's fault or ours is not said; of ours other calls tell.
+    case .misconfigured where isOfApp && fault.isRefusal: self = .declined
     case .misconfigured(.cannotSign): self = .unsent
     case .misconfigured: self = .misconfigured
     case .throttled: self = .declined

@@ -18,12 +18,16 @@ func examineAppleKeys(_ settings: Settings) -> [Finding] {
   }
   guard let old = settings.oldAppleKey else { return [examine(key, settings, isOld: false)] }
   let findings = [examine(key, settings, isOld: false), examine(old, settings, isOld: true)]
-  guard key.teamID == old.teamID else { return findings }
-  return findings + [
-    Finding(
-      subject: "Apple key of the old team", verdict: .warning,
-      detail: "it is of the same team as the other one: no app goes anywhere")
-  ]
+  func doubt(_ detail: String) -> [Finding] {
+    [Finding(subject: "Apple key of the old team", verdict: .warning, detail: detail)]
+  }
+  if key.teamID == old.teamID {
+    return findings + doubt("it is of the same team as the other one: no app goes anywhere")
+  }
+  if key.keyID == old.keyID || key.isSameKey(as: old) {
+    return findings + doubt("it is the other team's key as well, and Apple gives no two teams one")
+  }
+  return findings
 }
 
 private func examine(_ key: TeamKey, _ settings: Settings, isOld: Bool) -> Finding {
@@ -31,17 +35,43 @@ private func examine(_ key: TeamKey, _ settings: Settings, isOld: Bool) -> Findi
     Finding(
       subject: isOld ? "Apple key of the old team" : "Apple key", verdict: verdict, detail: detail)
   }
-  guard key.hasUsualIDs else {
-    return finding(
-      .failed,
-      "team id `\(key.team)` and key id `\(key.keyID)` must have ten characters each: Apple will say invalid_client"
-    )
-  }
   let client = settings.appleRules.clients.keys.min { $0.text < $1.text }
   guard let client, (try? key.clientSecret(for: client, at: WallClock.system.now())) != nil else {
     return finding(.failed, "no client secret can be signed with it")
   }
   return finding(.ok, "key \(key.keyID) of team \(key.team) is a P-256 key and signs client secrets")
+}
+
+/// Lines of the audit that are looked at for losses.
+private let newestLines: Int64 = 5000
+
+/// Of what was given up: events that the back end never took, and revocations that Apple never heard of.
+func examineLosses(in storage: any Storage) async throws(StorageError) -> [Finding] {
+  var findings: [Finding] = []
+  let dead = try await storage.webhookCounts().dead
+  if dead > 0 {
+    findings.append(
+      Finding(
+        subject: "webhooks", verdict: .warning,
+        detail: "\(dead) events were given up; see `bramley webhooks list`"))
+  }
+  // Of the newest lines: all of them may be millions.
+  let last = try await storage.auditChain().head?.position ?? 0
+  let lines = try await storage.audit(
+    AuditQuery(after: max(last - newestLines, 0), account: nil, limit: 2 * Int(newestLines)))
+  let lost = lines.count { line in
+    let kind = line.entry.detail?.prefix { $0 != " " }
+    return line.entry.action == .appleWorkGivenUp
+      && kind.map { $0 != AppleWork.Kind.exchange.rawValue } ?? false
+  }
+  if lost > 0 {
+    findings.append(
+      Finding(
+        subject: "Apple queue", verdict: .warning,
+        detail: "\(lost) revocations were given up lately: those people's consent lives on at Apple; see "
+          + "`apple_work_given_up` in the audit"))
+  }
+  return findings
 }
 
 /// Of the calls that wait.

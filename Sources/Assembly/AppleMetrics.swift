@@ -18,8 +18,10 @@ struct AppleMetrics: Sendable {
   init(_ registry: Metrics, clock: WallClock) {
     calls = registry.counters(
       "bramley_apple_calls_total",
-      help: "Calls to Apple's token and revocation endpoints by outcome: answered, or what went wrong.",
-      label: "outcome", values: ["answered"] + AppleFault.allCases.map(\.label))
+      help:
+        "Calls to Apple's token and revocation endpoints by outcome: answered, what went wrong, or brought_refused "
+        + "where that was something that an app brought.",
+      label: "outcome", values: ["answered", "brought_refused"] + AppleFault.allCases.map(\.label))
     work = registry.counters(
       "bramley_apple_work_total",
       help: "Work of the queue by what became of it: exchanged, revoked, postponed, or why it was given up.",
@@ -57,6 +59,7 @@ struct AppleMetrics: Sendable {
     waiting.state.withLock { $0 = (counts, agenda) }
   }
 
+  func countRefusalOfBrought() { calls.add("brought_refused") }
   func count(_ fault: AppleFault?) { calls.add(fault?.label ?? "answered") }
 
   func count(_ result: AppleWorkResult) {

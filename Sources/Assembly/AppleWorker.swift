@@ -26,8 +26,8 @@ struct AppleWorker: Sendable {
   private static let lookLimit = 4
   /// Seconds after which a call that was begun comes due again: longer than any takes, its answer's checks included.
   private static let claimSeconds: Int64 = 20
-  /// Seconds for which nobody looks at tokens when Apple says that it is too much.
-  private static let pauseSeconds: Int64 = 900
+  /// Seconds for which nobody looks at tokens when Apple says that it is too much, and how long it may ask for at most.
+  private static let (pauseSeconds, longestPause) = (Int64(900), Int64(86_400))
 
   /// Works until it is cancelled.
   func run() async {
@@ -122,9 +122,10 @@ struct AppleWorker: Sendable {
         if isNews { await watch.followOwnWrite() }
       }
       metrics.count(revalidation: verdict == .good ? "good" : "revoked")
-    case .failure(.throttled)?:
+    case .failure(.throttled(let seconds))?:
+      let pause = min(max(seconds ?? 0, Self.pauseSeconds), Self.longestPause)
       await written("apple_pause_lost") { () throws(StorageError) in
-        try await storage.pauseAppleGrants(until: clock.now() + Self.pauseSeconds)
+        try await storage.pauseAppleGrants(until: clock.now() + pause)
       }
       metrics.count(revalidation: "throttled")
     case .failure?, nil: metrics.count(revalidation: "unknown")

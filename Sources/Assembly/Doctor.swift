@@ -79,7 +79,7 @@ private func examineContents(of storage: SQLiteStorage, _ settings: Settings) as
         within: settings.sessionLimits, at: WallClock.system.now()),
       audit: try await storage.auditChain(), appleSecrets: try await storage.appleSecretCounts())
     return try await examineKeys(contents, settings) + examineAudit(in: storage, settings)
-      + examineQueue(in: storage)
+      + examineQueue(in: storage) + examineLosses(in: storage)
   } catch {
     return [Finding(subject: "database", verdict: .failed, detail: "cannot be read: \(error.sentence)")]
   }

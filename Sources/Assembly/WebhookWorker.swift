@@ -4,6 +4,7 @@ internal import Settings
 internal import Storage
 internal import Synchronization
 internal import Telemetry
+internal import Wire
 
 /// Tells the app's back end what has happened to accounts.
 ///
@@ -76,13 +77,14 @@ struct WebhookWorker: Sendable {
   }
 
   private func deliver(_ event: WebhookEvent) async {
-    let fault = await attempt(event)
+    let (fault, wait) = await attempt(event)
     let now = clock.now()
     let result: WebhookResult
     if let fault {
       // Not the receiver's fault: the next start goes on with it.
       let isStop = fault == "shutting_down"
-      result = .failed(fault: fault, until: isStop ? now : event.nextAttempt(jitter: jitter, after: now))
+      result = .failed(
+        fault: fault, until: isStop ? now : event.nextAttempt(jitter: jitter, wait: wait, after: now))
     } else {
       result = .delivered
     }
@@ -107,16 +109,19 @@ struct WebhookWorker: Sendable {
 
   /// Sends an event once.
   ///
-  /// - Returns: Nil when it was taken; otherwise what it met, out of a bounded set of words.
-  private func attempt(_ event: WebhookEvent) async -> String? {
+  /// - Returns: Nil when it was taken; otherwise what it met, out of a bounded set of words, and for how many seconds the
+  ///   back end wants no other.
+  private func attempt(_ event: WebhookEvent) async -> (fault: String?, wait: Int64) {
     let request = FetchRequest(
       method: .post, url: target.url, headers: event.headers(signedBy: target.key, at: clock.now()),
       body: event.body, connectMilliseconds: Self.connectMilliseconds,
       totalMilliseconds: Self.totalMilliseconds, bodyLimit: Self.answerBytes)
     do throws(FetchError) {
-      return WebhookMetrics.word(status: try await fetcher.fetch(request).status)
+      let answer = try await fetcher.fetch(request)
+      let wait = secondsToWait(retryAfter: answer.retryAfter, now: answer.date)
+      return (WebhookMetrics.word(status: answer.status), wait ?? 0)
     } catch {
-      return WebhookMetrics.word(error)
+      return (WebhookMetrics.word(error), 0)
     }
   }
 

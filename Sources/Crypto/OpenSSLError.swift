@@ -11,6 +11,10 @@ package struct CryptoError: Error, Equatable, Sendable, CustomStringConvertible 
     a.operation.description == b.operation.description && a.detail == b.detail
   }
 
+  /// Whether a private key was read well and is none of the kinds that are taken here.
+  package var isKeyOfOtherKind: Bool { operation.description == Self.keyOfOtherKind.description }
+  static let keyOfOtherKind: StaticString = "take private key"
+
   package var description: String { "\(operation) failed" }
 
   /// Drains this thread's whole error queue, so that nothing stale is left for the next caller.

@@ -54,7 +54,7 @@ package final class PrivateKey: Sendable {
     } else if unsafe EVP_PKEY_is_a(handle.raw, "RSA") == 1, (2048...4096).contains(bits) {
       self.init(algorithm: .rs256, handle: handle)
     } else {
-      throw CryptoError("private key refused")
+      throw CryptoError(CryptoError.keyOfOtherKind)
     }
   }
 

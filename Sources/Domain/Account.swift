@@ -33,6 +33,15 @@ package struct EmailAddress: Hashable, Sendable {
     a.text.utf8.elementsEqual(b.text.utf8)
   }
 
+  /// Whether mail to both ends in one place: the case of a host's name says nothing (RFC 5321 §2.4).
+  package func reachesSame(as other: EmailAddress) -> Bool {
+    func lowercaseHost(_ text: String) -> [UInt8] {
+      let local = text.utf8.prefix { $0 != UInt8(ascii: "@") }
+      return local + text.utf8.dropFirst(local.count).map { (0x41...0x5A).contains($0) ? $0 + 0x20 : $0 }
+    }
+    return lowercaseHost(text) == lowercaseHost(other.text)
+  }
+
   package func hash(into hasher: inout Hasher) {
     for byte in text.utf8 { hasher.combine(byte) }
   }
@@ -162,6 +171,8 @@ package struct Account: Sendable, Equatable {
   package var customClaims: String?
   /// When the account's sessions were last revoked. For who asks: the sessions themselves say that they are over.
   package var validSince: UnixTime?
+  /// When Apple last vouched for the person: a sign-in with the identity there, or its linking. Nil for none that is known.
+  package var appleSignInAt: UnixTime?
   /// Who the account is at providers; at most one subject of each.
   package var identities: [LinkedIdentity]
 
@@ -169,7 +180,7 @@ package struct Account: Sendable, Equatable {
     id: AccountID, createdAt: UnixTime, lastSignInAt: UnixTime, isDisabled: Bool, isAnonymous: Bool = false,
     profile: Profile, emailOrigin: EmailOrigin = .provider, name: PersonName?, chosenName: String? = nil,
     photoURL: String? = nil, customClaims: String? = nil, validSince: UnixTime? = nil,
-    identities: [LinkedIdentity]
+    appleSignInAt: UnixTime? = nil, identities: [LinkedIdentity]
   ) {
     self.id = id
     self.createdAt = createdAt
@@ -183,6 +194,7 @@ package struct Account: Sendable, Equatable {
     self.photoURL = photoURL
     self.customClaims = customClaims
     self.validSince = validSince
+    self.appleSignInAt = appleSignInAt
     self.identities = identities
   }
 
@@ -191,6 +203,18 @@ package struct Account: Sendable, Equatable {
   /// The account's identity at a provider.
   package func identity(at provider: String) -> LinkedIdentity? {
     identities.first { $0.provider == provider }
+  }
+
+  /// Notes that a provider vouched for the person.
+  package mutating func noteSignIn(by provider: String, at now: UnixTime) {
+    guard provider == appleProviderID else { return }
+    appleSignInAt = max(appleSignInAt ?? now, now)
+  }
+
+  /// Whether Apple vouched for the person after a moment: what it tells of before is over by that. Sign-ins by other ways
+  /// say nothing of it.
+  package func hasReturnedToApple(since moment: UnixTime) -> Bool {
+    appleSignInAt.map { $0 > moment } ?? false
   }
 
   /// The state of the account's identity at Apple.

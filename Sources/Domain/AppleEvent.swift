@@ -8,6 +8,14 @@ package enum AppleChange: String, Sendable, CaseIterable {
   /// The account at Apple is gone for good; older notifications spell it `account-delete`.
   case accountDeleted = "account-deleted"
 
+  /// Whether it is about an address and not about the person.
+  package var isOfAddress: Bool {
+    switch self {
+    case .emailDisabled, .emailEnabled: true
+    case .consentRevoked, .accountDeleted: false
+    }
+  }
+
   /// Reads either spelling of each word.
   package init?(word: String) {
     self.init(rawValue: word == "account-delete" ? AppleChange.accountDeleted.rawValue : word)
@@ -16,12 +24,14 @@ package enum AppleChange: String, Sendable, CaseIterable {
 
 /// One event of a notification that Apple signed.
 package enum AppleEvent: Sendable, Equatable {
-  case change(AppleChange, of: Subject, at: UnixTime)
+  /// - email: The address that it is about, where it names one.
+  case change(AppleChange, of: Subject, at: UnixTime, email: String? = nil)
   /// Of a type that is not known here.
   ///
-  /// - type: A word of printable ASCII, at most ``Limits/eventTypeBytes`` bytes.
-  /// - text: The event as Apple wrote it, at most ``Limits/eventTextBytes`` bytes of it.
-  case unknown(type: String, text: String)
+  /// - type: A word of letters, digits, `-`, `_` and `.`, at most ``Limits/eventTypeBytes`` bytes.
+  /// - outline: JSON: its type, when it happened, and what its members are called. None of what they say: that may be
+  ///   about a person, and nobody would know whom to forget it with.
+  case unknown(type: String, outline: String)
 }
 
 /// What becomes of an account whose person has no account at Apple any more.

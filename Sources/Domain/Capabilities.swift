@@ -85,15 +85,19 @@ package struct FetchResponse: Sendable, Equatable {
   package let date: String?
   /// The `Cache-Control` header as it came.
   package let cacheControl: String?
+  /// The `Retry-After` header as it came.
+  package let retryAfter: String?
   package let body: [UInt8]
 
   package init(
-    status: Int, contentType: String?, date: String? = nil, cacheControl: String? = nil, body: [UInt8]
+    status: Int, contentType: String?, date: String? = nil, cacheControl: String? = nil,
+    retryAfter: String? = nil, body: [UInt8]
   ) {
     self.status = status
     self.contentType = contentType
     self.date = date
     self.cacheControl = cacheControl
+    self.retryAfter = retryAfter
     self.body = body
   }
 }

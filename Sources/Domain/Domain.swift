@@ -111,8 +111,8 @@ package enum Limits {
   package static let notificationEvents = 100
   /// Bytes of the type of an event.
   package static let eventTypeBytes = 64
-  /// Bytes that are kept of an event whose type is not known.
-  package static let eventTextBytes = 4096
+  /// Names of members that are kept of an event whose type is not known.
+  package static let eventNames = 32
   /// Notifications with such events that are kept at a time, and the seconds for which each is.
   package static let keptNotifications = 1000
   package static let keptNotificationSeconds: Int64 = 7_776_000

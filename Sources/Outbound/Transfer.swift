@@ -52,7 +52,8 @@ final class Transfer {
     return .success(
       FetchResponse(
         status: status, contentType: unsafe contentType.flatMap { unsafe String(validatingCString: $0) },
-        date: header("Date"), cacheControl: header("Cache-Control"), body: body))
+        date: header("Date"), cacheControl: header("Cache-Control"),
+        retryAfter: header("Retry-After"), body: body))
   }
 
   /// The last value of a header of the final answer.

@@ -136,6 +136,7 @@ extension SQLSlots {
     add(account.photoURL)
     add(account.customClaims)
     add(account.validSince)
+    add(account.appleSignInAt)
   }
 
   /// An identity, in the order in which its statements name it.
@@ -190,7 +191,8 @@ extension SQLRow {
       isAnonymous: try flag(), profile: try profile(),
       emailOrigin: try required(EmailOrigin(rawValue: text())),
       name: try name(), chosenName: try optionalText(), photoURL: try optionalText(),
-      customClaims: try optionalText(), validSince: try optionalTime(), identities: [])
+      customClaims: try optionalText(), validSince: try optionalTime(),
+      appleSignInAt: try optionalTime(), identities: [])
   }
 
   fileprivate mutating func transfer() throws(StorageError) -> IdentityTransfer? {

@@ -20,6 +20,7 @@ extension SQLLedger {
       slots.add(work.fault)
       slots.add(work.isSent)
       slots.add(work.team?.text)
+      slots.add(work.isBrought)
     }
   }
 
@@ -196,7 +197,7 @@ extension SQLRow {
       account: try identifier(), subject: try optionalIdentifier(), client: try identifier(),
       redirectURI: try optionalText(), createdAt: try time(), dueAt: try time(),
       attempts: try required(Int(exactly: number())), fault: try optionalText(), isSent: try flag(),
-      team: try optionalIdentifier())
+      team: try optionalIdentifier(), isBrought: try flag())
   }
 
   fileprivate mutating func appleGrant() throws(StorageError) -> AppleGrant {

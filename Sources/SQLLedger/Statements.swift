@@ -7,7 +7,7 @@ enum AccountSQL {
     SELECT a.number, a.id, a.created_at, a.last_sign_in_at, a.is_disabled, a.is_anonymous, a.email,
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
-      a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
+      a.valid_since, a.apple_sign_in_at, i.provider, i.subject, i.email, i.display_name, i.photo_url,
       i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at, i.transfer_state,
       i.transfer_team, i.transfer_subject, i.transfer_detail, i.transferred_at, i.former_subject
     FROM accounts AS a LEFT JOIN identities AS i ON i.account = a.number
@@ -18,7 +18,7 @@ enum AccountSQL {
     SELECT a.number, a.id, a.created_at, a.last_sign_in_at, a.is_disabled, a.is_anonymous, a.email,
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
-      a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
+      a.valid_since, a.apple_sign_in_at, i.provider, i.subject, i.email, i.display_name, i.photo_url,
       i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at, i.transfer_state,
       i.transfer_team, i.transfer_subject, i.transfer_detail, i.transferred_at, i.former_subject
     FROM identities AS held JOIN accounts AS a ON a.number = held.account
@@ -30,7 +30,7 @@ enum AccountSQL {
     SELECT a.number, a.id, a.created_at, a.last_sign_in_at, a.is_disabled, a.is_anonymous, a.email,
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
-      a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
+      a.valid_since, a.apple_sign_in_at, i.provider, i.subject, i.email, i.display_name, i.photo_url,
       i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at, i.transfer_state,
       i.transfer_team, i.transfer_subject, i.transfer_detail, i.transferred_at, i.former_subject
     FROM (SELECT * FROM accounts WHERE number > ?1 ORDER BY number LIMIT ?2) AS a
@@ -42,7 +42,7 @@ enum AccountSQL {
     SELECT a.number, a.id, a.created_at, a.last_sign_in_at, a.is_disabled, a.is_anonymous, a.email,
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
-      a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
+      a.valid_since, a.apple_sign_in_at, i.provider, i.subject, i.email, i.display_name, i.photo_url,
       i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at, i.transfer_state,
       i.transfer_team, i.transfer_subject, i.transfer_detail, i.transferred_at, i.former_subject
     FROM (SELECT * FROM accounts WHERE email = ?1 ORDER BY is_email_verified DESC, number LIMIT ?2) AS a
@@ -56,7 +56,7 @@ enum AccountSQL {
     SELECT a.number, a.id, a.created_at, a.last_sign_in_at, a.is_disabled, a.is_anonymous, a.email,
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
-      a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
+      a.valid_since, a.apple_sign_in_at, i.provider, i.subject, i.email, i.display_name, i.photo_url,
       i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at, i.transfer_state,
       i.transfer_team, i.transfer_subject, i.transfer_detail, i.transferred_at, i.former_subject
     FROM (SELECT number AS place, CASE ?1 WHEN 0 THEN id WHEN 1 THEN email
@@ -71,7 +71,7 @@ enum AccountSQL {
     SELECT a.number, a.id, a.created_at, a.last_sign_in_at, a.is_disabled, a.is_anonymous, a.email,
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
-      a.valid_since, i.provider, i.subject, i.email, i.display_name, i.photo_url,
+      a.valid_since, a.apple_sign_in_at, i.provider, i.subject, i.email, i.display_name, i.photo_url,
       i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at, i.transfer_state,
       i.transfer_team, i.transfer_subject, i.transfer_detail, i.transferred_at, i.former_subject
     FROM (SELECT number AS place, CASE ?1 WHEN 0 THEN id WHEN 1 THEN email
@@ -87,15 +87,16 @@ enum AccountSQL {
   static let insertAccount: StaticString = """
     INSERT INTO accounts (id, created_at, last_sign_in_at, is_disabled, is_anonymous, email, is_email_verified,
       is_private_email, real_user_status, email_origin, given_name, family_name, middle_name, name_prefix,
-      name_suffix, nickname, chosen_name, photo_url, custom_claims, valid_since, number)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
+      name_suffix, nickname, chosen_name, photo_url, custom_claims, valid_since, apple_sign_in_at, number)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)
     """
 
   static let updateAccount: StaticString = """
     UPDATE accounts SET last_sign_in_at = ?2, is_disabled = ?3, is_anonymous = ?4, email = ?5,
       is_email_verified = ?6, is_private_email = ?7, real_user_status = ?8, email_origin = ?9, given_name = ?10,
       family_name = ?11, middle_name = ?12, name_prefix = ?13, name_suffix = ?14, nickname = ?15,
-      chosen_name = ?16, photo_url = ?17, custom_claims = ?18, valid_since = ?19
+      chosen_name = ?16, photo_url = ?17, custom_claims = ?18, valid_since = ?19,
+      apple_sign_in_at = ?20
     WHERE id = ?1
     """
 
@@ -270,8 +271,8 @@ enum HistorySQL {
 enum AppleSQL {
   static let insertWork: StaticString = """
     INSERT INTO apple_work (id, kind, secret, sealed, master_key, account, subject, client_id, redirect_uri,
-      created_at, due_at, attempts, fault, is_sent, team)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
+      created_at, due_at, attempts, fault, is_sent, team, is_brought)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
     """
 
   static let updateWork: StaticString = """
@@ -282,25 +283,25 @@ enum AppleSQL {
 
   static let work: StaticString = """
     SELECT id, kind, secret, sealed, master_key, account, subject, client_id, redirect_uri, created_at, due_at,
-      attempts, fault, is_sent, team
+      attempts, fault, is_sent, team, is_brought
     FROM apple_work WHERE id = ?1
     """
 
   static let workDueBy: StaticString = """
     SELECT id, kind, secret, sealed, master_key, account, subject, client_id, redirect_uri, created_at, due_at,
-      attempts, fault, is_sent, team
+      attempts, fault, is_sent, team, is_brought
     FROM apple_work WHERE due_at <= ?1 ORDER BY due_at, id LIMIT ?2
     """
 
   static let workOfAccount: StaticString = """
     SELECT id, kind, secret, sealed, master_key, account, subject, client_id, redirect_uri, created_at, due_at,
-      attempts, fault, is_sent, team
+      attempts, fault, is_sent, team, is_brought
     FROM apple_work WHERE account = ?1 ORDER BY id
     """
 
   static let workAfter: StaticString = """
     SELECT id, kind, secret, sealed, master_key, account, subject, client_id, redirect_uri, created_at, due_at,
-      attempts, fault, is_sent, team
+      attempts, fault, is_sent, team, is_brought
     FROM apple_work WHERE id > ?1 ORDER BY id LIMIT ?2
     """
 
@@ -309,7 +310,7 @@ enum AppleSQL {
     """
 
   static let hastenWork: StaticString = """
-    UPDATE apple_work SET due_at = ?1 WHERE due_at > ?1 AND (fault IS NULL OR fault <> ?2)
+    UPDATE apple_work SET due_at = CASE WHEN due_at < ?1 THEN due_at ELSE ?1 END WHERE fault IS NULL OR fault <> ?2
     """
 
   static let deleteWorkDueBefore: StaticString = """

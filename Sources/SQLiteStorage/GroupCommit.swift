@@ -19,9 +19,11 @@ struct GroupCommit: ~Copyable, BatchWork {
   private let busyMilliseconds: Int32
   /// Whether the last group was given up because another process held the database.
   private var isHeldElsewhere = false
+  /// Nil for a connection that only reads.
+  private var fold: LogFold?
 
   init(
-    connection: consuming Connection, options: SQLiteOptions, counters: CommitCounters,
+    connection: consuming Connection, options: SQLiteOptions, counters: CommitCounters, foldsLog: Bool,
     observe: (@Sendable (Int, Duration) -> Void)?
   ) throws(SQLiteOpenError) {
     busyMilliseconds = options.busyMilliseconds
@@ -32,10 +34,19 @@ struct GroupCommit: ~Copyable, BatchWork {
     }
     self.counters = counters
     self.observe = observe
+    fold = foldsLog ? LogFold(at: .now) : nil
   }
 
   mutating func perform(_ group: [Transaction]) {
-    guard let session, !group.isEmpty else { return }
+    if !group.isEmpty {
+      commit(group)
+      fold?.noteCommit()
+    }
+    if fold?.isDue(isIdle: group.isEmpty, at: .now) ?? false { foldLog() }
+  }
+
+  private mutating func commit(_ group: [Transaction]) {
+    guard let session else { return }
     counters.count(group: group.count)
     let begun = ContinuousClock.now
     switch session.commit(group[...]) {
@@ -56,7 +67,17 @@ struct GroupCommit: ~Copyable, BatchWork {
   }
 
   mutating func finish() {
+    if fold?.isDue(isIdle: true, at: .now) ?? false { foldLog() }
     session = nil
+  }
+
+  /// Moves what the log holds into the file and cuts the log. Waits for nobody who is in the way: the next time will do.
+  private mutating func foldLog() {
+    guard let session else { return }
+    session.connection.setBusyTimeout(0)
+    let isDone = (try? session.connection.number(Pragma.foldLog)) == 0
+    session.connection.setBusyTimeout(isHeldElsewhere ? min(100, busyMilliseconds) : busyMilliseconds)
+    fold?.noteFold(isDone: isDone, at: .now)
   }
 
   /// Waits less for a lock that was waited for in vain just now: the groups that queued up meanwhile would

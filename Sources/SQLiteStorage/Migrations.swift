@@ -14,6 +14,7 @@ struct Migration: Sendable {
     Migration(version: 5, script: text(of: PackageResources.V0005_apple_sql)),
     Migration(version: 6, script: text(of: PackageResources.V0006_notifications_sql)),
     Migration(version: 7, script: text(of: PackageResources.V0007_transfers_sql)),
+    Migration(version: 8, script: text(of: PackageResources.V0008_apple_evidence_sql)),
   ]
 }
 

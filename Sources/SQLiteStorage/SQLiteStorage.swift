@@ -73,13 +73,14 @@ package final class SQLiteStorage: LedgerStorage, CountedStorage, Archive {
       case .change: try openForChange(path: path, options)
       }
     counters = CommitCounters()
-    worker = try startWorker("sqlite", on: connection, options, counters, observe)
+    worker = try startWorker(
+      "sqlite", on: connection, options, counters, foldsLog: opening != .inspect, observe)
     switch opening {
     case .inspect: reader = worker
     case .serve, .change:
       // Opened last: there is something to read by now.
       let second = try openForReading(path: path, busyMilliseconds: options.busyMilliseconds)
-      reader = try startWorker("sqlite-read", on: second, options, CommitCounters(), nil)
+      reader = try startWorker("sqlite-read", on: second, options, CommitCounters(), foldsLog: false, nil)
     }
   }
 
@@ -158,15 +159,14 @@ extension SQLiteStorage {
 
 private func startWorker(
   _ name: String, on connection: consuming sending Connection, _ options: SQLiteOptions,
-  _ counters: CommitCounters,
-  _ observe: (@Sendable (Int, Duration) -> Void)?
+  _ counters: CommitCounters, foldsLog: Bool, _ observe: (@Sendable (Int, Duration) -> Void)?
 ) throws(SQLiteOpenError) -> BatchWorker<GroupCommit> {
   let group = try GroupCommit(
-    connection: connection, options: options, counters: counters, observe: observe)
+    connection: connection, options: options, counters: counters, foldsLog: foldsLog, observe: observe)
   do throws(ThreadError) {
     return try BatchWorker(
-      name: name, capacity: options.waitingLimit, batchLimit: options.groupLimit, tickMilliseconds: nil,
-      work: group)
+      name: name, capacity: options.waitingLimit, batchLimit: options.groupLimit,
+      tickMilliseconds: foldsLog ? 1000 : nil, work: group)
   } catch {
     throw .cannotOpen(detail: "no thread: \(error)")
   }

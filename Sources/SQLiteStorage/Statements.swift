@@ -24,6 +24,8 @@ enum Pragma {
   static let ourApplicationID: Int64 = 0x4252_414D
 
   static let enterLogMode: StaticString = "PRAGMA journal_mode = WAL"
+  // Answers 1 when somebody who reads or writes was in the way (sqlite.org/pragma.html#pragma_wal_checkpoint).
+  static let foldLog: StaticString = "PRAGMA wal_checkpoint(TRUNCATE)"
 
   // synchronous: FULL syncs the log at each commit; NORMAL would lose the last ones with the power.
   // secure_delete: what is deleted is overwritten, whatever the library was built with: names and addresses go with the

@@ -130,7 +130,7 @@ package final class SessionIssuer: Sendable {
   package let rules: SessionTokenRules
   /// Seconds since a sign-in in which an account may be changed.
   private let recentLoginWindow: Int64
-  private let linking: AccountLinking
+  let linking: AccountLinking
   let openingRules: SessionOpeningRules
   let storage: any Storage
   let ring: MasterKeyRing

@@ -1,5 +1,6 @@
 internal import Crypto
 package import Domain
+internal import Storage
 internal import Wire
 
 /// A sign-in in a browser that is on its way to Apple and back. It travels as Apple's `state`, sealed, and nothing of it
@@ -53,7 +54,7 @@ package struct WebGrant: Sendable {
   package var subject: Subject { pending.identity.subject }
 }
 
-/// Why a text is no attempt or grant that counts.
+/// Why a text is no grant that counts.
 package enum WebRefusal: Error, Equatable, Sendable {
   /// None of ours.
   case invalid
@@ -72,10 +73,8 @@ extension MasterKeyRing {
     sealedGrant.close(grant.json, with: self, entropy: entropy)
   }
 
-  func webAttempt(from text: String, now: UnixTime) throws(WebRefusal) -> WebAttempt {
-    guard let attempt = sealedAttempt.open(text, with: self).flatMap(WebAttempt.init) else { throw .invalid }
-    guard now < attempt.expiresAt else { throw .expired }
-    return attempt
+  func webAttempt(from text: String) -> WebAttempt? {
+    sealedAttempt.open(text, with: self).flatMap(WebAttempt.init)
   }
 
   func webGrant(from text: String, now: UnixTime) throws(WebRefusal) -> WebGrant {
@@ -89,9 +88,16 @@ extension SessionIssuer {
   /// The `state` of a sign-in that begins; nil only when the cryptography fails.
   package func state(of attempt: WebAttempt) -> String? { ring.text(of: attempt, entropy: entropy) }
 
-  /// Reads a `state` that came back.
-  package func webAttempt(from state: String) throws(WebRefusal) -> WebAttempt {
-    try ring.webAttempt(from: state, now: clock.now())
+  /// Reads a `state` that came back, however late; nil for one that is none of ours.
+  package func webAttempt(from state: String) -> WebAttempt? { ring.webAttempt(from: state) }
+
+  /// Takes note of who came back: tells at once what would stand in the way of a trade, and keeps his name where it can.
+  package func receive(_ request: SignInRequest) async throws(SessionRefusal) {
+    let visit = WebReturn(
+      identity: request.identity, profile: request.profile, name: request.name,
+      transferSubject: request.transferSubject, linking: linking)
+    let outcome = try await asking { () throws(StorageError) in try await storage.take(visit) }
+    if case .emailHeld(let account) = outcome { throw .emailHeld(account) }
   }
 
   /// The one-time code for what a request has proved, good for ``Limits/webCodeSeconds``; nil only when the cryptography

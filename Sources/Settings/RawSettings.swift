@@ -7,6 +7,8 @@ struct RawSettings {
 
   private(set) var values: [String: Value] = [:]
   private(set) var faults: [SettingsFault] = []
+  /// Those that are set, but to a file that cannot be read.
+  private(set) var unreadable: Set<String> = []
   private let known = Dictionary(uniqueKeysWithValues: allSettings.map { ($0.name, $0) })
 
   /// - Parameters:
@@ -27,7 +29,9 @@ struct RawSettings {
     values = (fromFile ?? [:]).merging(gather(ours, contents)) { _, environment in environment }
   }
 
+  /// Notes what is wrong with a setting, unless that follows from its file, which was complained about.
   mutating func fault(_ name: String, _ problem: String) {
+    guard !unreadable.contains(name) else { return }
     faults.append(SettingsFault(setting: known[name]?.variable ?? name, problem: problem))
   }
 
@@ -60,6 +64,7 @@ struct RawSettings {
         }
         guard let bytes = contents(text), let read = String(validating: bytes, as: UTF8.self) else {
           faults.append(SettingsFault(setting: source, problem: "the file that it names cannot be read"))
+          unreadable.insert(target)
           continue
         }
         value = trimmed(read)

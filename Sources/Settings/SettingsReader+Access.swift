@@ -11,17 +11,36 @@ private func isReturnURL(_ url: String) -> Bool {
     url.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !"#\"<>\\^`{|}".utf8.contains($0) }),
     let colon = url.firstIndex(of: ":")
   else { return false }
-  let rest = url[colon...].dropFirst()
-  let authority = rest.dropFirst(2).prefix { $0 != "/" && $0 != "?" }
+  let target = url[colon...].dropFirst().prefix { $0 != "?" }
+  let hasAuthority = target.hasPrefix("//")
+  let authority = hasAuthority ? target.dropFirst(2).prefix { $0 != "/" } : ""
+  let path = hasAuthority ? target.dropFirst(2).drop { $0 != "/" } : target
+  // Port 0 is nobody's.
+  guard authority.isEmpty || authorityHost(authority) != nil, !authority.hasSuffix(":0"),
+    !hasAnswerField(url[colon...].drop { $0 != "?" }.dropFirst())
+  else { return false }
   switch url[..<colon] {
-  case "https": return rest.hasPrefix("//") && authorityHost(authority) != nil
-  case "http":
-    return rest.hasPrefix("//") && isLoopbackURL(String(url.prefix { $0 != "?" }))
+  case "https": return !authority.isEmpty
+  case "http": return !authority.isEmpty && isLoopbackURL(String(url.prefix { $0 != "?" }))
   case let scheme:
-    return !rest.isEmpty && scheme.contains(".") && ("a"..."z").contains(scheme.first ?? " ")
-      && scheme.utf8.allSatisfy {
-        (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || "+-.".utf8.contains($0)
-      }
+    // `com.example.app:/path` or `com.example.app://host`: an app registers one or the other.
+    return isAppScheme(scheme) && (!authority.isEmpty || path.hasPrefix("/") && path.count > 1)
+  }
+}
+
+private func isAppScheme(_ scheme: Substring) -> Bool {
+  scheme.contains(".") && ("a"..."z").contains(scheme.first ?? " ")
+    && scheme.utf8.allSatisfy {
+      (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || "+-.".utf8.contains($0)
+    }
+}
+
+/// Whether a query has a field already that the answer brings, or one that is spelt in a way that may hide it: the app
+/// would see two of them.
+private func hasAnswerField(_ query: Substring) -> Bool {
+  query.split(separator: "&").contains { field in
+    let name = field.prefix { $0 != "=" }
+    return ["code", "state", "error", "error_description"].contains(name) || name.contains("%")
   }
 }
 
@@ -66,7 +85,8 @@ extension SettingsReader {
       raw.fault(
         "return_urls",
         "must hold https URLs, URLs of an app's own scheme with a dot in it such as com.example.app:/signed-in, or http "
-          + "URLs of this machine, in printable ASCII and without a fragment")
+          + "URLs of this machine, in printable ASCII, without a fragment, a user, port 0 or a field named code, state or "
+          + "error")
       break
     }
     return urls
@@ -88,7 +108,9 @@ extension SettingsReader {
     } catch {
       switch error {
       case .idMalformed:
-        raw.fault(names[0], "and \(names[1]) must be ids as Apple gives them out: letters and digits")
+        raw.fault(
+          names[0], "and \(names[1]) must be ids as Apple gives them out: ten capital letters and digits each"
+        )
       case .keyUnreadable:
         raw.fault(names[2], "must be the PEM text of the .p8 file, newlines literal or as `\\n`")
       case .notP256: raw.fault(names[2], "must be a P-256 key, as every .p8 file of Apple's holds")

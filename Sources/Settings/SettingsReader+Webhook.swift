@@ -17,7 +17,10 @@ extension SettingsReader {
   mutating func webhook() -> Settings.Webhook? {
     let (url, secret) = (text("webhook_url"), text("webhook_secret"))
     guard let url, let secret else {
-      for (name, value) in [("webhook_url", url), ("webhook_secret", secret)] where value != nil {
+      // With a secret that cannot be read it is not alone.
+      let isComplete = raw.unreadable.contains("webhook_secret")
+      for (name, value) in [("webhook_url", url), ("webhook_secret", secret)]
+      where value != nil && !isComplete {
         raw.fault(name, "is no use alone: webhook_url and webhook_secret belong together")
       }
       return nil

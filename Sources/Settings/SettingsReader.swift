@@ -79,7 +79,8 @@ package func printedSettings(
     }
     return PrintedSetting(
       variable: setting.variable,
-      text: setting.isSecret ? "[redacted]" : withoutPassword(onOneLine(value.text)),
+      text: setting.isSecret
+        ? "[redacted]" : withoutPassword(onOneLine(value.text), hidesQuery: setting.name == "webhook_url"),
       source: value.source)
   }
 }
@@ -97,12 +98,14 @@ private func onOneLine(_ text: String) -> String {
 }
 
 /// A URL without its passwords: behind the user name, and in the query.
-private func withoutPassword(_ text: String) -> String {
+///
+/// - Parameter hidesQuery: Whether every value of the query may be one.
+private func withoutPassword(_ text: String, hidesQuery: Bool) -> String {
   let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).map { String($0) }
   guard parts.count == 2 else { return withoutUserPassword(text) }
   let query = parts[1].split(separator: "&", omittingEmptySubsequences: false).map { pair in
     let name = String(pair.prefix { $0 != "=" })
-    return lowercase(name).contains("pass") ? name + "=[redacted]" : String(pair)
+    return hidesQuery || lowercase(name).contains("pass") ? name + "=[redacted]" : String(pair)
   }
   return withoutUserPassword(parts[0]) + "?" + query.joined(separator: "&")
 }

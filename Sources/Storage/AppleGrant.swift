@@ -103,7 +103,9 @@ package func decideAppleGrantReport(
     try ledger.deleteAppleGrant(grant.id)
     let identity = ProviderIdentity(provider: appleProviderID, subject: grant.subject)
     // Who signed in since Apple was asked has consented again.
-    guard let account = try ledger.account(holding: identity), account.lastSignInAt < report.askedAt else {
+    guard let account = try ledger.account(holding: identity),
+      !account.hasReturnedToApple(since: report.askedAt - 1)
+    else {
       return false
     }
     let apple = Origin(actor: .apple)

@@ -32,6 +32,8 @@ package enum AppleEventOutcome: String, Sendable, CaseIterable {
   case applied
   /// Something newer is known of the person than what it tells.
   case stale
+  /// It is about an address that is not the person's any more.
+  case otherAddress = "other_address"
   case unknownSubject = "unknown_subject"
   case unknownType = "unknown_type"
 }
@@ -50,7 +52,7 @@ package struct AppleNotificationRecord: Sendable, Equatable {
   package let digest: [UInt8]
   package let receivedAt: UnixTime
   package let expiresAt: UnixTime
-  /// What Apple wrote, one event to a line; nil where every event was understood.
+  /// Their outlines, one event to a line; nil where every event was understood.
   package let unknown: String?
 
   package init(digest: [UInt8], receivedAt: UnixTime, expiresAt: UnixTime, unknown: String?) {
@@ -74,8 +76,8 @@ package func decideAppleNotification(
         .appleNotification, by: intent.origin, at: intent.now,
         detail: "\(type) \(AppleEventOutcome.unknownType.rawValue)")
       outcomes.append(.unknownType)
-    case .change(let change, let subject, let moment):
-      outcomes.append(try apply(change, of: subject, at: moment, intent, in: &ledger))
+    case .change(let change, let subject, let moment, let email):
+      outcomes.append(try apply(change, of: subject, at: moment, email, intent, in: &ledger))
     }
   }
   return .taken(outcomes)
@@ -84,21 +86,21 @@ package func decideAppleNotification(
 private func record(
   of intent: AppleNotificationIntent, in ledger: inout some Ledger
 ) throws(StorageError) -> AppleNotificationRecord {
-  let texts: [String] = intent.events.compactMap { event in
-    if case .unknown(_, let text) = event { text } else { nil }
+  let outlines: [String] = intent.events.compactMap { event in
+    if case .unknown(_, let outline) = event { outline } else { nil }
   }
-  var isKept = !texts.isEmpty
+  var isKept = !outlines.isEmpty
   if isKept { isKept = try ledger.keptNotificationCount() < Limits.keptNotifications }
   return AppleNotificationRecord(
     digest: intent.digest, receivedAt: intent.now,
     expiresAt: isKept
       ? max(intent.expiresAt, intent.now + Limits.keptNotificationSeconds) : intent.expiresAt,
-    unknown: isKept ? texts.joined(separator: "\n") : nil)
+    unknown: isKept ? outlines.joined(separator: "\n") : nil)
 }
 
 private func apply(
-  _ change: AppleChange, of subject: Subject, at moment: UnixTime, _ intent: AppleNotificationIntent,
-  in ledger: inout some Ledger
+  _ change: AppleChange, of subject: Subject, at moment: UnixTime, _ email: String?,
+  _ intent: AppleNotificationIntent, in ledger: inout some Ledger
 ) throws(StorageError) -> AppleEventOutcome {
   let identity = ProviderIdentity(provider: appleProviderID, subject: subject)
   let account = try ledger.account(holding: identity)
@@ -107,12 +109,11 @@ private func apply(
     switch change {
     case .emailDisabled, .emailEnabled:
       outcome = try mark(
-        linked, of: account.id, isDeliverable: change == .emailEnabled, at: moment, intent, in: &ledger)
+        linked, of: account, isDeliverable: change == .emailEnabled, at: moment, email, intent, in: &ledger)
     case .consentRevoked:
       outcome = try revokeConsent(of: linked, in: account, at: moment, intent, in: &ledger)
     case .accountDeleted:
-      try forget(linked, of: account, intent, in: &ledger)
-      outcome = .applied
+      outcome = try forget(linked, of: account, at: moment, intent, in: &ledger)
     }
   } else {
     outcome = .unknownSubject
@@ -123,18 +124,25 @@ private func apply(
   return outcome
 }
 
-/// Of two events the one that happened later counts, in whatever order they come.
+/// Of two events the one that happened later counts, in whatever order they come. One that names an address is about
+/// that alone: after a transfer, say, or once the person shares another, word of the old one says nothing of the new.
 private func mark(
-  _ linked: LinkedIdentity, of account: AccountID, isDeliverable: Bool, at moment: UnixTime,
-  _ intent: AppleNotificationIntent, in ledger: inout some Ledger
+  _ linked: LinkedIdentity, of account: Account, isDeliverable: Bool, at moment: UnixTime,
+  _ email: String?, _ intent: AppleNotificationIntent, in ledger: inout some Ledger
 ) throws(StorageError) -> AppleEventOutcome {
+  if let email {
+    // What is older than addresses of identities has its own with the account.
+    let held = linked.email.map { EmailAddress($0) } ?? account.profile.email
+    guard let held, let told = EmailAddress(email), held.reachesSame(as: told) else { return .otherAddress }
+  }
   if let last = linked.emailChangedAt, moment < last { return .stale }
   var marked = linked
   (marked.isEmailDeliverable, marked.emailChangedAt) = (isDeliverable, moment)
   try ledger.update(marked)
   if linked.isEmailDeliverable != isDeliverable {
     try ledger.announce(
-      isDeliverable ? .emailEnabled : .emailDisabled, of: account, provider: linked.provider, at: intent.now)
+      isDeliverable ? .emailEnabled : .emailDisabled, of: account.id, provider: linked.provider,
+      at: intent.now)
   }
   return .applied
 }
@@ -147,10 +155,9 @@ private func revokeConsent(
 ) throws(StorageError) -> AppleEventOutcome {
   // An account that is gone at Apple cannot take anything back.
   guard linked.credentialState != .notFound else { return .stale }
-  let sessions = try ledger.sessions(of: account.id)
-  let isStale = hasReturned(account, since: moment, sessions)
+  let isStale = account.hasReturnedToApple(since: moment)
   if intent.endsSessions {
-    try ledger.finishAppleSessions(among: sessions, openedUpTo: moment, of: account.id, intent)
+    try ledger.finishAppleSessions(openedUpTo: moment, of: account.id, intent)
   }
   try ledger.drop(ofAppleFor: linked.subject, account.id, upTo: isStale ? moment : UnixTime(.max))
   guard !isStale else { return .stale }
@@ -162,19 +169,13 @@ private func revokeConsent(
   return .applied
 }
 
-/// Whether the person has signed in with Apple after a moment. The newest sign-in of an account may have been another
-/// one, which a session that was opened with it tells.
-private func hasReturned(_ account: Account, since moment: UnixTime, _ sessions: [Session]) -> Bool {
-  if sessions.contains(where: { $0.provider == appleProviderID && $0.createdAt > moment }) { return true }
-  return account.lastSignInAt > moment
-    && !sessions.contains { $0.provider != appleProviderID && $0.createdAt == account.lastSignInAt }
-}
-
-/// The account at Apple is gone for good, whatever was before or after: no order matters.
+/// The account at Apple is gone for good. Whom Apple vouched for after that has one all the same, so that an older word
+/// changes nothing: it was late, or of an account that Apple gave back.
 private func forget(
-  _ linked: LinkedIdentity, of account: Account, _ intent: AppleNotificationIntent,
+  _ linked: LinkedIdentity, of account: Account, at moment: UnixTime, _ intent: AppleNotificationIntent,
   in ledger: inout some Ledger
-) throws(StorageError) {
+) throws(StorageError) -> AppleEventOutcome {
+  guard !account.hasReturnedToApple(since: moment) else { return .stale }
   // Nothing is left at Apple that could be revoked.
   try ledger.drop(ofAppleFor: linked.subject, account.id, upTo: UnixTime(.max))
   switch intent.deletion {
@@ -200,22 +201,24 @@ private func forget(
     for identity in nobody.identities { try ledger.update(identity) }
     try ledger.endConsent(
       .notFound, of: linked.identity, in: nobody, because: .accountDeleted, at: intent.now)
+    if nobody != account || linked.credentialState != .notFound {
+      try ledger.announce(.userAnonymised, of: account.id, cause: .apple, at: intent.now)
+    }
     try ledger.audit(.accountAnonymised, by: intent.origin, at: intent.now, account: account.id)
   case .keep:
-    try ledger.finishAppleSessions(
-      among: try ledger.sessions(of: account.id), openedUpTo: UnixTime(.max), of: account.id, intent)
+    try ledger.finishAppleSessions(openedUpTo: UnixTime(.max), of: account.id, intent)
     try ledger.endConsent(
       .notFound, of: linked.identity, in: account, because: .accountDeleted, at: intent.now)
   }
+  return .applied
 }
 
 extension Ledger {
   /// Ends those of an account's sessions that were opened with Apple up to a moment.
   fileprivate mutating func finishAppleSessions(
-    among sessions: [Session], openedUpTo moment: UnixTime, of account: AccountID,
-    _ intent: AppleNotificationIntent
+    openedUpTo moment: UnixTime, of account: AccountID, _ intent: AppleNotificationIntent
   ) throws(StorageError) {
-    let ended = sessions.filter { $0.provider == appleProviderID && $0.createdAt <= moment }
+    let ended = try sessions(of: account).filter { $0.provider == appleProviderID && $0.createdAt <= moment }
     guard !ended.isEmpty else { return }
     for session in ended { try finish(session, as: .revoked, at: intent.now) }
     try audit(.sessionsEnded, by: intent.origin, at: intent.now, account: account)

@@ -53,7 +53,8 @@ package func decideAppleRevocation(
     AppleWork(
       secret: intent.secret, kind: intent.secret.kind == .code ? .exchangeThenRevoke : .revoke,
       account: account.id, subject: apple.subject, client: apple.client ?? intent.fallbackClient,
-      redirectURI: intent.redirectURI, createdAt: intent.now, dueAt: intent.now, team: intent.team))
+      redirectURI: intent.redirectURI, createdAt: intent.now, dueAt: intent.now, team: intent.team,
+      isBrought: true))
   try ledger.audit(
     .appleRevocationAsked, by: intent.origin, at: intent.now, account: account.id,
     session: intent.bearer.session, detail: intent.secret.kind.rawValue)

@@ -8,6 +8,8 @@ package enum AppleSetback: Sendable, Equatable {
   case refused
   /// Apple answered that it does not know us; that says nothing of the code or token.
   case misconfigured
+  /// Apple answered that it can make nothing of what an app brought, by whichever client.
+  case unusable
   /// Apple answered that it does nothing now.
   case declined
   /// It is not known whether Apple did it.
@@ -28,6 +30,8 @@ package enum AppleSurrender: String, Sendable, CaseIterable {
   case tokenRefused = "token_refused"
   /// Apple's answer lacks what it has to have.
   case answerUnusable = "answer_unusable"
+  /// An app brought what is no token of ours, or none at all.
+  case broughtUnusable = "brought_unusable"
   /// It was tried for days.
   case tooOld = "too_old"
 }
@@ -46,21 +50,24 @@ extension AppleWork {
   ///
   /// - Parameters:
   ///   - word: What the call met.
+  ///   - wait: Seconds for which Apple wants not to be asked; an hour at most is believed.
   ///   - jitter: From 0 to 1, so that what failed together does not come back together.
   package func result(
-    after setback: AppleSetback, _ word: String, jitter: Double, at now: UnixTime
+    after setback: AppleSetback, _ word: String, wait: Int64 = 0, jitter: Double, at now: UnixTime
   ) -> AppleWorkResult {
     let isCode = secret.kind == .code
     if setback == .refused {
       // What is no good any more has nothing left that could be revoked.
-      guard isCode else { return .revoked }
+      guard isCode else { return .revoked(by: client) }
       return .dropped((isSent ? AppleSurrender.codeAmbiguous : .codeRefused).rawValue)
     }
+    if setback == .unusable { return .dropped(AppleSurrender.broughtUnusable.rawValue) }
     // From a minute on for what an operator has to mend, seconds for the rest. Apple was seen not to know somebody once and to
     // know him at the next call.
     let first = setback == .misconfigured && attempts > 1 ? 30.0 : 5.0
     let doubled = first * Double(1 << min(max(attempts - 1, 0), 12))
-    let until = now + Int64((min(doubled, 3600) * (0.8 + 0.4 * jitter)).rounded())
+    let own = Int64((min(doubled, 3600) * (0.8 + 0.4 * jitter)).rounded())
+    let until = now + max(own, min(wait, 3600))
     let isUsedUp = isCode && (isSent || setback != .unsent)
     let age = until.since(createdAt)
     if isUsedUp, age > Limits.authorizationCodeSeconds {

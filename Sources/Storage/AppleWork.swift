@@ -51,11 +51,14 @@ package struct AppleWork: Sendable, Equatable {
   package var isSent: Bool
   /// The team whose client that is; nil for work that was kept before teams were.
   package let team: TeamID?
+  /// Whether an app brought the secret, to have it revoked: then it is only guessed which client it is of, and whether it
+  /// is what the app says.
+  package let isBrought: Bool
 
   package init(
     secret: AppleSecret, kind: Kind, account: AccountID, subject: Subject?, client: ClientID,
     redirectURI: String?, createdAt: UnixTime, dueAt: UnixTime, attempts: Int = 0, fault: String? = nil,
-    isSent: Bool = false, team: TeamID? = nil
+    isSent: Bool = false, team: TeamID? = nil, isBrought: Bool = false
   ) {
     self.secret = secret
     self.kind = kind
@@ -69,6 +72,7 @@ package struct AppleWork: Sendable, Equatable {
     self.fault = fault
     self.isSent = isSent
     self.team = team
+    self.isBrought = isBrought
   }
 
   package var id: AppleSecretID { secret.id }
@@ -108,7 +112,8 @@ package enum AppleWorkResult: Sendable, Equatable {
   /// - client: Whose code it was.
   /// - nextCheck: When the token is first looked at again.
   case exchanged(AppleSecret, client: ClientID, nextCheck: UnixTime)
-  case revoked
+  /// - by: The client that had it revoked.
+  case revoked(by: ClientID)
   /// Nothing more can come of it; the word says why.
   case dropped(String)
   /// - isSent: Whether Apple may have had it.
@@ -158,10 +163,10 @@ package func decideAppleWorkSettlement(
   case .exchanged(let secret, let client, let nextCheck):
     if present != nil { try ledger.deleteAppleWork(work.id) }
     try keep(secret, of: work, for: client, nextCheck: nextCheck, at: settlement.now, in: &ledger)
-  case .revoked:
+  case .revoked(let client):
     guard present != nil else { return }
     try ledger.deleteAppleWork(work.id)
-    try noteRevocation(of: work, at: settlement.now, in: &ledger)
+    try noteRevocation(of: work, by: client, at: settlement.now, in: &ledger)
   case .dropped(let word):
     guard isCurrent else { return }
     try ledger.deleteAppleWork(work.id)
@@ -210,21 +215,20 @@ private func keep(
 /// What Apple was told to revoke is over here as well. Apple says the same of a token that it does not know, so what is
 /// kept here of the person and the client is revoked too, and not just forgotten.
 private func noteRevocation(
-  of work: AppleWork, at now: UnixTime, in ledger: inout some Ledger
+  of work: AppleWork, by client: ClientID, at now: UnixTime, in ledger: inout some Ledger
 ) throws(StorageError) {
   try ledger.audit(
-    .appleTokenRevoked, by: Origin(actor: .system), at: now, account: work.account, detail: work.client.text)
+    .appleTokenRevoked, by: Origin(actor: .system), at: now, account: work.account, detail: client.text)
   guard let subject = work.subject else { return }
   // What was given out later has its own day to be asked about.
   for grant in try ledger.appleGrants(of: subject)
-  where grant.client == work.client && grant.obtainedAt <= work.createdAt {
+  where grant.client == client && grant.obtainedAt <= work.createdAt {
     try ledger.queueRevocation(of: grant, for: work.account, at: now)
   }
   let identity = ProviderIdentity(provider: appleProviderID, subject: subject)
   // Who signed in again since then has consented again.
-  guard let holder = try ledger.account(holding: identity), holder.lastSignInAt <= work.createdAt else {
-    return
-  }
+  guard let holder = try ledger.account(holding: identity), !holder.hasReturnedToApple(since: work.createdAt)
+  else { return }
   try ledger.endConsent(.revoked, of: identity, in: holder, because: .revokedHere, at: now)
 }
 

@@ -39,9 +39,9 @@ extension MemoryLedger {
   }
 
   package mutating func hastenAppleWork(to now: UnixTime) throws(StorageError) -> Int {
-    let late = appleQueue.values.filter { $0.dueAt > now && $0.fault != AppleWork.sending }
-    for work in late { appleQueue[work.id]?.dueAt = now }
-    return late.count
+    let waiting = appleQueue.values.filter { $0.fault != AppleWork.sending }
+    for work in waiting { appleQueue[work.id]?.dueAt = min(work.dueAt, now) }
+    return waiting.count
   }
 
   package mutating func insert(_ grant: AppleGrant) throws(StorageError) {

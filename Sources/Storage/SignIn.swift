@@ -187,17 +187,15 @@ private func admit(
   if let link = intent.link { return try decideLink(intent, link, holder: holder, in: &ledger) }
   if let holder { return try welcome(holder, intent, in: &ledger) }
   guard intent.createsAccount else { return .unknownIdentity }
-  if intent.linking == .verifiedEmail, let email = intent.profile.email {
-    let holders = try ledger.accounts(holding: email)
-    let joined = holders.first {
-      $0.admits(intent.profile) && $0.identity(at: intent.identity.provider) == nil
-    }
-    if let joined { return try join(joined, intent, in: &ledger) }
-    if let held = holders.first { return .emailHeld(held) }
+  switch try ledger.place(for: intent.identity, intent.profile, linking: intent.linking) {
+  case .own: break
+  case .joining(let account): return try join(account, intent, in: &ledger)
+  case .taken(let account): return .emailHeld(account)
   }
-  let account = Account(
+  var account = Account(
     id: intent.newAccount, createdAt: intent.now, lastSignInAt: intent.now, isDisabled: false,
     profile: intent.profile, name: intent.name, identities: [intent.linkedIdentity])
+  account.noteSignIn(by: intent.identity.provider, at: intent.now)
   try ledger.insert(account)
   try ledger.insert(intent.linkedIdentity, of: account.id)
   try ledger.audit(.accountCreated, by: intent.origin, at: intent.now, account: account.id)
@@ -212,6 +210,7 @@ private func welcome(
   guard !holder.isDisabled else { return .accountDisabled }
   var account = holder
   account.learn(intent.profile, name: intent.name, at: intent.now)
+  account.noteSignIn(by: intent.identity.provider, at: intent.now)
   if let place = account.identities.firstIndex(where: { $0.identity == intent.identity }) {
     var linked = account.identities[place]
     if let email = intent.profile.email?.text { linked.take(email: email) }
@@ -237,6 +236,7 @@ private func join(
   if account.isAnonymous { account.validSince = intent.now }
   account.isAnonymous = false
   account.learn(intent.profile, name: intent.name, at: intent.now)
+  account.noteSignIn(by: intent.identity.provider, at: intent.now)
   account.identities.append(intent.linkedIdentity)
   try ledger.update(account)
   try ledger.insert(intent.linkedIdentity, of: account.id)

@@ -112,6 +112,8 @@ package protocol Storage: Sendable {
   func take(_ notification: AppleNotificationIntent) async throws(StorageError) -> AppleNotificationOutcome
   /// Notifications with events that nobody here understands, the newest first.
   func keptNotifications(limit: Int) async throws(StorageError) -> [AppleNotificationRecord]
+  /// Takes note of somebody who came back from Apple's page; see ``decideWebReturn(_:in:)``.
+  func take(_ visit: WebReturn) async throws(StorageError) -> WebReturnOutcome
   /// Begins events that are due; see ``decideWebhookClaim(limit:until:at:in:)``.
   func beginWebhooks(limit: Int, until: UnixTime, at now: UnixTime) async throws(StorageError)
     -> [WebhookEvent]

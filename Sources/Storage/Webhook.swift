@@ -7,6 +7,8 @@ package enum WebhookKind: String, Sendable, CaseIterable {
   case userLinked = "user.linked"
   case consentRevoked = "user.consent_revoked"
   case userDeleted = "user.deleted"
+  /// The account stayed, without anything that is known of the person.
+  case userAnonymised = "user.anonymised"
   case emailDisabled = "user.email_disabled"
   case emailEnabled = "user.email_enabled"
 }
@@ -129,10 +131,12 @@ package enum WebhookFate: String, Sendable, CaseIterable {
 extension WebhookEvent {
   /// When it is tried again after a failure: seconds at first, half an hour at last.
   ///
-  /// - Parameter jitter: From 0 to 1, so that what failed together does not come back together.
-  package func nextAttempt(jitter: Double, after now: UnixTime) -> UnixTime {
+  /// - Parameters:
+  ///   - jitter: From 0 to 1, so that what failed together does not come back together.
+  ///   - wait: Seconds for which the back end wants no other; an hour at most is believed.
+  package func nextAttempt(jitter: Double, wait: Int64 = 0, after now: UnixTime) -> UnixTime {
     let doubled = 2 * Double(1 << min(max(attempts - 1, 0), 12))
-    return now + Int64((min(doubled, 1800) * (0.8 + 0.4 * jitter)).rounded())
+    return now + max(Int64((min(doubled, 1800) * (0.8 + 0.4 * jitter)).rounded()), min(wait, 3600))
   }
 }
 

@@ -15,6 +15,16 @@ package func secondsOfHTTPDate(_ text: String) -> Int64? {
   return days(year, Int64(month) + 1, day) * 86_400 + clock[0] * 3600 + clock[1] * 60 + clock[2]
 }
 
+/// Seconds that a `Retry-After` asks to wait (RFC 9110 §10.2.3), a count or a date; nil for what is neither.
+///
+/// - Parameter now: The `Date` of the same answer, from which a date counts.
+package func secondsToWait(retryAfter text: String?, now: String?) -> Int64? {
+  guard let text else { return nil }
+  if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) { return Int64(text) }
+  guard let end = secondsOfHTTPDate(text), let now = now.flatMap(secondsOfHTTPDate) else { return nil }
+  return max(end - now, 0)
+}
+
 /// Days since 1970-01-01 of a day in the Gregorian calendar. Years are counted from March, so that the leap day is
 /// the last of its year.
 private func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {

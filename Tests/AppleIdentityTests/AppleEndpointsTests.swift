@@ -89,13 +89,26 @@ private let noon = ManualClock()
     (403, "<html>", .transient(.notJSON)), (302, "", .transient(.notJSON)),
     (200, "<html>", .transient(.notJSON)), (200, "{}", .transient(.unexpected)),
     (200, #"{"error":"invalid_grant"}"#, .transient(.unexpected)),
-    (429, "", .throttled), (429, #"{"error":"invalid_grant"}"#, .throttled),
+    (429, "", .throttled()), (429, #"{"error":"invalid_grant"}"#, .throttled()),
     (500, #"{"error":"invalid_grant"}"#, .transient(.serverError)),
     (503, "<html>", .transient(.serverError)),
   ])
   func `an answer has its class`(_ status: Int, _ body: String, _ expected: AppleFault) async throws {
     let answer = FetchResponse(status: status, contentType: "text/html", body: Array(body.utf8))
     #expect(try await fault(.answer(answer)) == expected)
+  }
+
+  @Test(
+    arguments: [
+      ("120", 120), ("Sun, 06 Nov 1994 08:51:37 GMT", 120), ("Sun, 06 Nov 1994 08:00:00 GMT", 0),
+      ("soon", nil),
+      ("", nil), ("-5", nil),
+    ] as [(String, Int64?)])
+  func `O10 who throttles may say for how long`(_ text: String, _ seconds: Int64?) async throws {
+    let answer = FetchResponse(
+      status: 429, contentType: "text/html", date: "Sun, 06 Nov 1994 08:49:37 GMT", retryAfter: text, body: []
+    )
+    #expect(try await fault(.answer(answer)) == .throttled(after: seconds))
   }
 
   @Test(arguments: [

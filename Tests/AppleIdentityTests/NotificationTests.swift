@@ -83,22 +83,45 @@ private func take(
     #expect(throws: IdentityTokenRefusal.claimInvalid) { try take(claims(event(time: text))) }
   }
 
-  @Test func `V10 an event of a type that is not known is kept as it came, with a bound`() throws {
-    let text = event("something-new", sub: nil, time: "\"yesterday\"", "\"x\":[1,{\"y\":null}]")
-    #expect(try take(claims(text)).events == [.unknown(type: "something-new", text: text)])
-    let long = event("something-new", "\"x\":\(jsonText(String(repeating: "é", count: 5000)))")
-    guard case .unknown(_, let kept) = try take(claims(long)).events[0] else {
-      Issue.record("it is known")
-      return
+  @Test func `V10 of an event of a type that is not known the outline is kept, and nothing that it says`()
+    throws
+  {
+    func outline(_ text: String) throws -> String? {
+      guard case .unknown(_, let outline) = try take(claims(text)).events[0] else { return nil }
+      return outline
     }
-    #expect((4000...4100).contains(kept.utf8.count))
-    for type in ["two words", "naïve", "a\u{7}b", String(repeating: "x", count: 65)] {
+    let text = event("something-new", "\"email\":\"ada@example.com\",\"x\":[1,{\"ada\":null}]")
+    #expect(
+      try outline(text)
+        == #"{"type":"something-new","eventTime":\#(now.seconds),"members":["type","sub","event_time","email","x"]}"#
+    )
+    #expect(
+      try outline(event("new", sub: nil, time: "\"ada\"", "\"ada@example.com\":1"))
+        == #"{"type":"new","members":["type","event_time","unreadable"]}"#)
+    let many = (1...500).map { "\"\(String(repeating: "x", count: 60))\($0)\":1" }.joined(separator: ",")
+    let bounded = try outline(event("new", many))
+    #expect((bounded?.utf8.count ?? 0) < 3000)
+    for type in ["two words", "ada@example.com", "naïve", "a\u{7}b", String(repeating: "x", count: 65)] {
       guard case .unknown(let word, _) = try take(claims(event(type))).events[0] else {
         Issue.record("it is known")
         return
       }
       #expect(word == "unreadable")
     }
+  }
+
+  @Test func `an event about an address names it, and only such a one`() throws {
+    func email(_ type: String, _ more: String) throws -> String? {
+      guard case .change(_, _, _, let email) = try take(claims(event(type, more))).events[0] else {
+        return "?"
+      }
+      return email
+    }
+    #expect(try email("email-disabled", "\"email\":\"x@example.com\"") == "x@example.com")
+    for more in ["", "\"email\":\"\"", "\"email\":null"] { #expect(try email("email-enabled", more) == nil) }
+    #expect(try email("consent-revoked", "\"email\":5") == nil)
+    let odd = claims(event("email-disabled", "\"email\":5"))
+    #expect(throws: IdentityTokenRefusal.claimInvalid) { try take(odd) }
   }
 
   @Test(

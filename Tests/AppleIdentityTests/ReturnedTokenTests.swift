@@ -29,13 +29,15 @@ private let rules = IdentityTokenRules(
     }
   }
 
-  @Test func `a token without c_hash says nothing of a code, whatever stands in its place`() throws {
-    for claims in [
-      AppleClaims(issuedAt: clock.now).setting("c_hash", nil),
-      AppleClaims(issuedAt: clock.now).setting("c_hash", "7"),
-      AppleClaims(issuedAt: clock.now).setting("c_hash", "null"),
-    ] {
+  @Test func `a token without c_hash says nothing of a code, and one of another type is refused`() throws {
+    for absent in [nil, "null", "\"\""] {
+      let claims = AppleClaims(issuedAt: clock.now).setting("c_hash", absent)
       #expect(try verified(claims).fit(of: "code") == .unbound)
+    }
+    for other in ["7", "true", "[]", "{}"] {
+      #expect(throws: IdentityTokenRefusal.claimInvalid) {
+        try verified(AppleClaims(issuedAt: clock.now).setting("c_hash", other))
+      }
     }
   }
 

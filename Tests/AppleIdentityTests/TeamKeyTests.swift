@@ -17,6 +17,16 @@ import Wire
 
     """
 
+  private static let p384 = """
+    -----BEGIN PRIVATE KEY-----
+    MIG2AgEAMBAGByqGSM49AgEGBSuBBAAiBIGeMIGbAgEBBDANCgtjfu57esOndPq2
+    VYWokZUCLePJ1Zh/x8toGUIdMpwXbqoLoQS09PVAJYLw0imhZANiAAQPmvdHwrO1
+    zLg85vpsSAk5Gj3sszXBMKGBE2ZiAe2+OL5cDOqQy9WYJyaKlMi9sjG2oZ10nE+/
+    fT4Ln2emIX6Bm8Ua4uDRbLa7CSXuz8Jle4sW83VKNNFaQ8aaD728TSk=
+    -----END PRIVATE KEY-----
+
+    """
+
   static func key() throws -> TeamKey {
     try TeamKey(team: "TEAM123456", keyID: "KEY1234567", pem: Secret(pem))
   }
@@ -28,7 +38,6 @@ import Wire
         for: ClientID(unchecked: "com.example.app"), at: UnixTime(1_750_000_000)
       ).reveal()
       #expect(try isSigned(secret))
-      #expect(key.hasUsualIDs)
     }
   }
 
@@ -41,7 +50,7 @@ import Wire
         return error
       }
     }
-    for id in ["", "TEAM 23456", "TEAM-12345", "TÉAM123456", String(repeating: "A", count: 65)] {
+    for id in ["", "x", "TEAM 23456", "TEAM-12345", "TÉAM123456", "team123456", "TEAM12345", "TEAM1234567"] {
       #expect(fault(id, "KEY1234567", Self.pem) == .idMalformed)
       #expect(fault("TEAM123456", id, Self.pem) == .idMalformed)
     }
@@ -52,7 +61,18 @@ import Wire
     let text =
       "-----BEGIN PRIVATE KEY-----\n\(Data(rsa).base64EncodedString())\n-----END PRIVATE KEY-----\n"
     #expect(fault("TEAM123456", "KEY1234567", text) == .notP256)
-    #expect(try TeamKey(team: "short", keyID: "KEY1234567", pem: Secret(Self.pem)).hasUsualIDs == false)
+    // A P-384 key, which `openssl genpkey` made, is a key all right, and none of Apple's.
+    #expect(fault("TEAM123456", "KEY1234567", Self.p384) == .notP256)
+  }
+
+  @Test func `two teams with one key are found out`() throws {
+    let other = try TeamKey(team: "TEAM654321", keyID: "KEY7654321", pem: Secret(Self.pem))
+    #expect(try Self.key().isSameKey(as: other))
+    let der = Data(try PrivateKey.generate(.es256).pkcs8().reveal()).base64EncodedString()
+    let fresh = "-----BEGIN PRIVATE KEY-----\n\(der)\n-----END PRIVATE KEY-----\n"
+    #expect(
+      try Self.key().isSameKey(as: TeamKey(team: "TEAM654321", keyID: "KEY7654321", pem: Secret(fresh)))
+        == false)
   }
 
   @Test func `O04 O05 O07 a client secret says exactly what Apple wants, and lives minutes`() throws {

@@ -76,7 +76,7 @@ private let recipient = TeamID(unchecked: "RECIPIENT2")
     (200, #"{"transfer_sub":"with space"}"#, .transient(.unexpected)),
     (400, #"{"error":"invalid_request"}"#, .misconfigured(.invalidRequest)),
     (400, #"{"error":"invalid_client"}"#, .misconfigured(.invalidClient)),
-    (401, #"{"error":"invalid_token"}"#, .transient(.unexpected)), (429, "", .throttled),
+    (401, #"{"error":"invalid_token"}"#, .transient(.unexpected)), (429, "", .throttled()),
     (503, "<html>", .transient(.serverError)), (200, "<html>", .transient(.notJSON)),
   ])
   func `an answer has its class`(_ status: Int, _ body: String, _ expected: AppleFault) async throws {

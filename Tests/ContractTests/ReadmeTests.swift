@@ -41,6 +41,10 @@ import Testing
     }
   }
 
+  @Test func `P04 the README says what mail to relay addresses takes`() {
+    for word in ["privaterelay.appleid.com", "private.icloud.com", "SPF"] { #expect(readme.contains(word)) }
+  }
+
   @Test func `every code of an error is in its table`() {
     for code in FailureCode.allCases { #expect(readme.contains("`\(code.rawValue)`"), "\(code.rawValue)") }
   }

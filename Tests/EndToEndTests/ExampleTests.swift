@@ -48,7 +48,7 @@ struct ExampleTests {
         // What names somebody finds nobody.
         let status = operation.statuses.contains(200) && !operation.path.contains("{user}") ? 200 : 400
         let request = HTTPRequest(
-          method: operation.method, path: path(of: operation),
+          method: operation.method, path: path(of: operation), host: "127.0.0.1:\(service.port)",
           headers: try await headers(of: operation, service))
         let answer = try await service.send(request)
         #expect(

@@ -26,6 +26,22 @@ struct LinkingTests {
     }
   }
 
+  @Test(arguments: ["off", "verified-email"])
+  func `P01 a first sign-in with a relay address makes an account of its own, and says that it is new`(
+    _ linking: String
+  ) async throws {
+    try await withService(["BRAMLEY_ACCOUNT_LINKING": linking]) { service in
+      let known = try await service.signIn(Mint.credential { $0.email = "ada@example.com" })
+      let other = try await service.signIn(
+        Mint.credential {
+          $0.email = "x1y2z3@privaterelay.appleid.com"
+          $0.claims = [("is_private_email", .flag(true))]
+        })
+      #expect(other.isNewUser && other.localID != known.localID)
+      #expect(try await service.account(other.idToken).flag("isPrivateEmail") == true)
+    }
+  }
+
   @Test func `a session token of another server is refused`() async throws {
     let foreign = Watched("")
     try await withService { service in

@@ -16,6 +16,17 @@ struct CurlFetcherTests {
           status: 200, contentType: "application/json; charset=utf-8", body: Array(#"{"keys":[]}"#.utf8)))
   }
 
+  @Test func `what an answer says of time, and for how long not to come again, comes along`() async throws {
+    let server = try LoopbackServer(
+      answering: answer(
+        "429 Too Many Requests",
+        ["Date: Sun, 06 Nov 1994 08:49:37 GMT", "Cache-Control: no-store", "Retry-After: 120"], body: ""))
+    let response = try await fetcher().fetch(.get(server.url))
+    #expect(response.date == "Sun, 06 Nov 1994 08:49:37 GMT")
+    #expect(response.cacheControl == "no-store")
+    #expect(response.retryAfter == "120")
+  }
+
   @Test func `a chunked answer is put together`() async throws {
     let server = try LoopbackServer(
       answering: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")

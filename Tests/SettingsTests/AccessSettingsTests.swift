@@ -149,6 +149,34 @@ private let goodTokens: [(text: String, tokens: [String: String])] = [
     }
   }
 
+  @Test(
+    arguments: [
+      ("com.example.app:/signed-in", true), ("com.example.app://host", true),
+      ("com.example.app://host/path", true),
+      ("com.example.app:///path", true), ("com.example.app:/a?from=apple", true),
+      ("https://example.com", true),
+      ("https://example.com:8443/a?b=c", true), ("http://127.0.0.1:3000/a", true),
+      ("http://localhost/", true),
+      ("com.example.app:", false), ("com.example.app:/", false), ("com.example.app://", false),
+      ("com.example.app:///", false), ("com.example.app:opaque", false), ("com.example.app:?a=b", false),
+      ("com.example.app://ada@host/", false), ("https://ada@example.com/", false), ("https://", false),
+      ("https:///path", false), ("https:/path", false), ("https://example.com:0/", false),
+      ("http://127.0.0.1:0/", false), ("com.example.app://host:0", false), ("http://example.com/", false),
+      ("https://example.com/#part", false), ("com.example.app:/a#b", false),
+      ("https://example.com/?state=x", false),
+      ("https://example.com/?a=b&code=", false), ("https://example.com/?error", false),
+      ("com.example.app:/a?error_description=x", false), ("https://example.com/?%63ode=x", false),
+      ("javascript:alert(1)", false), ("example:/path", false), ("1.app:/path", false), ("/path", false),
+      ("", true),
+    ] as [(String, Bool)])
+  func `where the web flow may end is a whole address, without what the answer adds`(
+    _ url: String, _ isGood: Bool
+  ) {
+    let name = "BRAMLEY_RETURN_URLS"
+    #expect(faults([name: url]) == (isGood ? [] : [name]))
+    #expect(faults([name: "https://example.com/good, " + url]) == (isGood ? [] : [name]))
+  }
+
   @Test func `print shows public keys on one line, and no token`() {
     let printed = printedSettings(
       environment: ["BRAMLEY_CUSTOM_TOKEN_KEYS": publicKey, "BRAMLEY_ADMIN_TOKEN": "ada=" + token], file: nil,

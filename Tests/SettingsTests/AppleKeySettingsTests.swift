@@ -81,6 +81,11 @@ private let pem: String = {
       ])
     #expect(
       faulty(Self.whole.merging(["BRAMLEY_APPLE_TEAM_ID": "TEAM 12345"]) { $1 }) == ["BRAMLEY_APPLE_TEAM_ID"])
+    #expect(faulty(Self.whole.merging(["BRAMLEY_APPLE_TEAM_ID": "x"]) { $1 }) == ["BRAMLEY_APPLE_TEAM_ID"])
+    var filed = Self.whole
+    filed["BRAMLEY_APPLE_PRIVATE_KEY"] = nil
+    filed["BRAMLEY_APPLE_PRIVATE_KEY_FILE"] = "/run/none.p8"
+    #expect(faulty(filed) == ["BRAMLEY_APPLE_PRIVATE_KEY_FILE"])
   }
 
   @Test func `the key is never printed, and may change while the service runs`() {

@@ -60,6 +60,21 @@ import Testing
     #expect(faulty(["BRAMLEY_ACCOUNT_DELETED_POLICY": "ask"]) == ["BRAMLEY_ACCOUNT_DELETED_POLICY"])
   }
 
+  @Test func `what a webhook's address carries in its query is not printed`() {
+    let printed = printedSettings(
+      environment: [url: "https://example.com/hook?token=geheim&flag&b=c"], file: nil, contents: { _ in nil })
+    #expect(
+      printed.first { $0.variable == url }?.text
+        == "https://example.com/hook?token=[redacted]&flag=[redacted]&b=[redacted]")
+  }
+
+  @Test func `a secret in a file that cannot be read is one fault`() {
+    #expect(
+      faulty([url: "https://example.com/hook", "BRAMLEY_WEBHOOK_SECRET_FILE": "missing"]) == [
+        "BRAMLEY_WEBHOOK_SECRET_FILE"
+      ])
+  }
+
   @Test func `a secret is not printed`() {
     let printed = printedSettings(
       environment: [secret: "a-secret-of-some-length"], file: nil, contents: { _ in nil })

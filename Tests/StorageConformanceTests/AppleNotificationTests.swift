@@ -90,7 +90,9 @@ struct AppleNotificationTests {
         at: start + 2)
       #expect(try await desk.storage.appleGrants(of: alice).isEmpty)
       #expect(try await desk.queue().map(\.kind) == [.revoke])
-      for work in try await desk.begin(at: start + 3) { try await desk.settle(work, .revoked, at: start + 3) }
+      for work in try await desk.begin(at: start + 3) {
+        try await desk.settle(work, .revoked(by: work.client), at: start + 3)
+      }
       // Whoever comes back has a new consent, and a late word of the old one leaves its token alone.
       try await desk.grant(credential: 4, code: 4, token: 104, at: start + 10)
       #expect(try await desk.take(.consentRevoked, at: start + 5, number: 2) == .taken([.stale]))
@@ -115,8 +117,10 @@ struct AppleNotificationTests {
     }
   }
 
-  @Test(arguments: Engine.allCases)
-  func `who came back by another way has not consented again`(_ engine: Engine) async throws {
+  @Test(arguments: Engine.allCases, [false, true])
+  func `who came back by another way has not consented again`(
+    _ engine: Engine, _ isSignedOut: Bool
+  ) async throws {
     try await engine.run { desk in
       let grant = try await desk.arrive().grant
       let outcome = try await desk.storage.openSession(
@@ -125,11 +129,39 @@ struct AppleNotificationTests {
           customClaims: nil, newSession: SessionID(at: start + 100, from: desk.entropy), masterKey: firstKey,
           rules: SessionOpeningRules(maximum: 0), origin: person, now: start + 100))
       guard case .opened(let custom, _) = outcome else { throw StorageError.corrupt }
+      // Whether that session still lives has nothing to do with it.
+      if isSignedOut { try await desk.storage.end(custom.session.id, as: .ended, at: start + 150) }
       let event = [AppleEvent.change(.consentRevoked, of: alice, at: start + 50)]
       #expect(try await desk.take(event, at: start + 200) == .taken([.applied]))
       #expect(try await desk.storage.session(grant.session.id)?.end == .revoked)
-      #expect(try await desk.storage.session(custom.session.id)?.end == nil)
+      #expect(try await desk.storage.session(custom.session.id)?.end == (isSignedOut ? .ended : nil))
       #expect(try await desk.identity().credentialState == .revoked)
+    }
+  }
+
+  @Test(arguments: Engine.allCases)
+  func `an event about an address that is not the identity's changes nothing`(_ engine: Engine) async throws {
+    try await engine.run { desk in
+      try await desk.arrive(profile: .email("x@privaterelay.appleid.com", isPrivate: true))
+      func take(_ email: String?, number: Int) async throws -> AppleNotificationOutcome {
+        let event = AppleEvent.change(.emailDisabled, of: alice, at: start + Int64(number), email: email)
+        return try await desk.take([event], number: number, at: start + 100)
+      }
+      for (number, other) in ["y@privaterelay.appleid.com", "X@privaterelay.appleid.com", "no address"]
+        .enumerated()
+      {
+        #expect(try await take(other, number: number) == .taken([.otherAddress]))
+      }
+      #expect(try await desk.identity().isEmailDeliverable)
+      #expect(try await desk.identity().emailChangedAt == nil)
+      #expect(try await desk.details().last == "email-disabled other_address")
+      #expect(try await take("x@PrivateRelay.appleid.com", number: 8) == .taken([.applied]))
+      #expect(try await desk.identity().isEmailDeliverable == false)
+      // Somebody of whom no address is known is not hit by word of one.
+      try await desk.arrive("002.bob", credential: 2)
+      let bob = AppleEvent.change(
+        .emailDisabled, of: Subject(unchecked: "002.bob"), at: start, email: "b@example.com")
+      #expect(try await desk.take([bob], number: 9) == .taken([.otherAddress]))
     }
   }
 
@@ -186,8 +218,12 @@ struct AppleNotificationTests {
       _ = try await desk.storage.change(
         AccountChangeIntent(
           target: .administered(grant.account.id), change: change, origin: person, now: start))
-      // However long ago it happened: such a person cannot come back.
-      let event = [AppleEvent.change(.accountDeleted, of: alice, at: start - 1000)]
+      // Older than the person's return: whom Apple vouched for since then has an account there.
+      let late = [AppleEvent.change(.accountDeleted, of: alice, at: start - 1)]
+      #expect(try await desk.take(late, number: 9, deletion: policy) == .taken([.stale]))
+      #expect(try await desk.storage.session(grant.session.id)?.end == nil)
+      #expect(try await desk.storage.account(grant.account.id)?.credentialState == .authorized)
+      let event = [AppleEvent.change(.accountDeleted, of: alice, at: start)]
       #expect(try await desk.take(event, deletion: policy) == .taken([.applied]))
       #expect(try await desk.storage.session(grant.session.id)?.end == .revoked)
       #expect(try await desk.storage.session(own.id)?.end == (policy == .keep ? nil : .revoked))
@@ -215,7 +251,7 @@ struct AppleNotificationTests {
   @Test(arguments: Engine.allCases)
   func `V10 what nobody understands is kept, up to a bound and for a time`(_ engine: Engine) async throws {
     try await engine.run { desk in
-      let unknown = AppleEvent.unknown(type: "new", text: #"{"type":"new"}"#)
+      let unknown = AppleEvent.unknown(type: "new", outline: #"{"type":"new"}"#)
       #expect(
         try await desk.take([unknown, unknown], at: start + 1) == .taken([.unknownType, .unknownType]))
       let kept = try await desk.storage.keptNotifications(limit: 10)
@@ -235,7 +271,7 @@ struct AppleNotificationTests {
   {
     try await engine.run { desk in
       let event = [AppleEvent.change(.consentRevoked, of: alice, at: start)]
-      let unknown = [AppleEvent.unknown(type: "new", text: "{}")]
+      let unknown = [AppleEvent.unknown(type: "new", outline: "{}")]
       _ = try await desk.take(event, number: 1, expiresAt: start + 100)
       _ = try await desk.take(event, number: 2, expiresAt: start + 101)
       _ = try await desk.take(unknown, number: 3, expiresAt: start + 100)
@@ -261,7 +297,7 @@ struct AppleNotificationTests {
       let bob = Subject(unchecked: "002.bob")
       let outcome = try await desk.take([
         .change(.emailDisabled, of: alice, at: start), .change(.consentRevoked, of: bob, at: start),
-        .unknown(type: "new", text: "{}"), .change(.emailEnabled, of: alice, at: start - 1),
+        .unknown(type: "new", outline: "{}"), .change(.emailEnabled, of: alice, at: start - 1),
       ])
       #expect(outcome == .taken([.applied, .unknownSubject, .unknownType, .stale]))
     }

@@ -105,6 +105,9 @@ struct AppleQueueTests {
   {
     try await engine.run { desk in
       try await desk.arrive(code: 1)
+      // What is due already is among those that an operator has tried now.
+      #expect(try await desk.storage.hastenAppleWork(nil, at: start + 5) == 1)
+      #expect(try await desk.queue().map(\.dueAt) == [start])
       let first = try #require(try await desk.begin().first)
       #expect(!first.isSent)
       #expect(first.attempts == 1)
@@ -207,7 +210,7 @@ struct AppleQueueTests {
       #expect(queue.map(\.secret) == [.numbered(101, .refreshToken)])
       #expect(queue.map(\.subject) == [nil])
       let revocation = try #require(try await desk.begin().first)
-      try await desk.settle(revocation, .revoked)
+      try await desk.settle(revocation, .revoked(by: revocation.client))
       #expect(try await desk.queue() == [])
       #expect(try await desk.deeds(.appleTokenRevoked) == ["com.example.app"])
     }
@@ -271,7 +274,7 @@ struct AppleQueueTests {
       for number in UInt8(4)...20 { #expect(try await revoke(.numbered(number, .code)) == .queued) }
       #expect(try await revoke(.numbered(21, .code)) == .tooMany)
       // Done, the consent is known to be gone and its token of no use; the sessions live.
-      try await desk.settle(queue[1], .revoked, at: start + 10)
+      try await desk.settle(queue[1], .revoked(by: queue[1].client), at: start + 10)
       #expect(try await desk.storage.account(session.account.id)?.credentialState == .revoked)
       #expect(try await desk.storage.appleGrants(of: Subject(unchecked: "001.alice")) == [])
       #expect(try await desk.storage.state(of: session.session.id)?.refusal == nil)
@@ -292,7 +295,7 @@ struct AppleQueueTests {
           origin: person, now: start + 1))
       let work = try #require(try await desk.begin(at: start + 1).first)
       try await desk.grant(credential: 9, code: 9, token: 109, at: start + 2)
-      try await desk.settle(work, .revoked, at: start + 3)
+      try await desk.settle(work, .revoked(by: work.client), at: start + 3)
       let grants = try await desk.storage.appleGrants(of: Subject(unchecked: "001.alice"))
       #expect(grants.map(\.secret) == [.numbered(109, .refreshToken)])
       #expect(try await desk.storage.account(session.account.id)?.credentialState == .authorized)

@@ -22,7 +22,8 @@ import Testing
   @Test func `a refused code is never sent again, and the blame depends on whether it was sent before`() {
     #expect(result(work(), .refused) == .dropped("code_refused"))
     #expect(result(work(isSent: true), .refused) == .dropped("code_ambiguous"))
-    #expect(result(work(.refreshToken), .refused) == .revoked)
+    #expect(result(work(.refreshToken), .refused) == .revoked(by: app))
+    #expect(result(work(.refreshToken), .unusable) == .dropped("brought_unusable"))
   }
 
   @Test func `tries come after seconds at first, then after twice as long, and at last once an hour`() {
@@ -74,6 +75,15 @@ import Testing
     #expect(
       result(work(), .unsent, after: 40_000)
         == .postponed(until: start + 40_005, fault: "word", isSent: false))
+  }
+
+  @Test func `O10 how long Apple wants not to be asked is kept to, up to an hour`() {
+    func wait(_ seconds: Int64) -> AppleWorkResult {
+      work(.refreshToken).result(after: .declined, "throttled", wait: seconds, jitter: 0.5, at: start)
+    }
+    for (asked, kept) in [(Int64(0), Int64(5)), (3, 5), (600, 600), (1_000_000, 3600)] {
+      #expect(wait(asked) == .postponed(until: start + kept, fault: "throttled", isSent: false))
+    }
   }
 
   @Test func `a revocation is tried for ten days`() {

@@ -137,6 +137,36 @@ struct SQLiteFileTests {
     #expect(keys[1].cookiesUntil == nil)
   }
 
+  @Test
+  func
+    `a file from before learns from its sessions when Apple vouched for whom, and forgets what was kept of people`()
+    async throws
+  {
+    let first = try SQLiteStorage(path: folder.database)
+    let desk = Desk(storage: first)
+    let ada = try await desk.arrive("001.ada", at: start + 5).grant.account.id
+    let session = try await desk.arrive("001.ada", credential: 2, at: start + 9).grant.session
+    try await first.end(session.id, as: .ended, at: start + 9)
+    try await first.insert(Account.bare("bob"))
+    try await first.insert(Session.bare(7, of: AccountID(unchecked: "bob"), at: start + 70))
+    try await desk.take([.unknown(type: "new", outline: #"{"email":"ada@example.com"}"#)], number: 3)
+    await first.stop()
+    let raw = try RawDatabase(folder.database)
+    try raw.run(
+      """
+      ALTER TABLE accounts DROP COLUMN apple_sign_in_at;
+      ALTER TABLE apple_work DROP COLUMN is_brought;
+      PRAGMA user_version = 7;
+      """)
+    let second = try SQLiteStorage(path: folder.database)
+    #expect(try await second.account(ada)?.appleSignInAt == start + 9)
+    #expect(try await second.account(AccountID(unchecked: "bob"))?.appleSignInAt == nil)
+    #expect(try await second.keptNotifications(limit: 10).isEmpty)
+    // That it came is remembered as before.
+    #expect(try await Desk(storage: second).take([], number: 3) == .duplicate)
+    await second.stop()
+  }
+
   @Test func `many that open a new file at once all find it ready`() async throws {
     let path = folder.database
     let storages = try await inParallel(8) { _ in try SQLiteStorage(path: path) }

@@ -166,8 +166,9 @@ struct WebhookTests {
       for number in 3...4 { try await notify(desk, .consentRevoked, number) }
       for number in 5...6 { try await notify(desk, .accountDeleted, number) }
       let told = try await waiting(desk).map(\.news)
-      #expect(told.map(\.kind) == [.userCreated, .emailDisabled, .consentRevoked, .consentRevoked])
-      #expect(told.map(\.cause) == [nil, nil, .consentRevoked, .accountDeleted])
+      #expect(
+        told.map(\.kind) == [.userCreated, .emailDisabled, .consentRevoked, .consentRevoked, .userAnonymised])
+      #expect(told.map(\.cause) == [nil, nil, .consentRevoked, .accountDeleted, .apple])
     }
   }
 
@@ -190,18 +191,20 @@ struct WebhookTests {
   }
 
   @Test func `it is tried again after seconds at first, and after half an hour at last`() {
-    func wait(_ attempts: Int, _ jitter: Double) -> Int64 {
+    func wait(_ attempts: Int, _ jitter: Double, asked: Int64 = 0) -> Int64 {
       let event = WebhookEvent(
         id: WebhookID(unchecked: "evt_1"), position: 1,
         news: WebhookNews(
           kind: .userCreated, account: AccountID(unchecked: "a"), provider: nil, cause: nil, at: start),
         dueAt: nil, givesUpAt: start, attempts: attempts)
-      return event.nextAttempt(jitter: jitter, after: start).since(start)
+      return event.nextAttempt(jitter: jitter, wait: asked, after: start).since(start)
     }
     #expect([1, 2, 3, 4].map { wait($0, 0.5) } == [2, 4, 8, 16])
     #expect([20, 1000].map { wait($0, 0.5) } == [1800, 1800])
     #expect(wait(20, 0) == 1440 && wait(20, 1) == 2160)
     #expect(wait(1, 0) == 2 && wait(1, 1) == 2)
+    // A back end that says for how long it wants nothing is believed up to an hour.
+    #expect(wait(1, 0, asked: 90) == 90 && wait(20, 0, asked: 90) == 1440 && wait(1, 0, asked: .max) == 3600)
   }
 }
 

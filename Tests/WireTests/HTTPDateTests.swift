@@ -33,6 +33,17 @@ import Wire
     #expect(secondsOfHTTPDate(text) == nil)
   }
 
+  @Test func `a wait is a count of seconds, or lasts until a date from that of the answer on`() {
+    let now = "Sun, 06 Nov 1994 08:49:37 GMT"
+    #expect(secondsToWait(retryAfter: "120", now: nil) == 120)
+    #expect(secondsToWait(retryAfter: "Sun, 06 Nov 1994 08:50:00 GMT", now: now) == 23)
+    #expect(secondsToWait(retryAfter: "Sun, 06 Nov 1994 08:00:00 GMT", now: now) == 0)
+    #expect(secondsToWait(retryAfter: now, now: nil) == nil)
+    for text in [nil, "", "-1", "+1", "1.5", "99999999999999999999", "soon"] {
+      #expect(secondsToWait(retryAfter: text, now: now) == nil)
+    }
+  }
+
   @Test(
     arguments: [
       (0, "1970-01-01T00:00:00Z"), (951_782_399, "2000-02-28T23:59:59Z"),

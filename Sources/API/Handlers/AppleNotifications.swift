@@ -58,7 +58,7 @@ struct AppleNotifications: Sendable {
   private func report(_ event: AppleEvent, _ outcome: AppleEventOutcome, _ call: Call) {
     let type: String
     switch event {
-    case .change(let change, _, _): type = change.rawValue
+    case .change(let change, _, _, _): type = change.rawValue
     case .unknown(let word, _): type = word
     }
     metrics.countNotification(outcome.rawValue)

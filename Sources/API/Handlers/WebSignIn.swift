@@ -27,9 +27,9 @@ struct WebSignIn: Sendable {
 
 // Going there.
 extension WebSignIn {
+  /// Sends a browser to Apple. What is wrong is told where the person is to end, once that is known and allowed
+  /// (RFC 6749 §4.1.2.1).
   func authorize(_ call: Call) throws(Failure) -> Response {
-    let limits = call.policy.limits
-    try limits.take(call.address, from: limits.signInsByAddress)
     // What is not known is passed over, and what is empty was left out (RFC 6749 §3.1): libraries send a nonce and a
     // prompt whomever they speak to.
     let fields = try call.request.queryFields()
@@ -40,6 +40,21 @@ extension WebSignIn {
       throw Failure(.fieldMissing, field: "redirect_uri")
     }
     guard allowsReturn(to: returnURL, call.policy) else { throw Failure(.returnURLNotAllowed) }
+    let state = fields["state"].flatMap { $0.utf8.count <= Limits.clientStateBytes ? $0 : nil }
+    do throws(Failure) {
+      return try goToApple(fields, returnURL, call)
+    } catch {
+      operation.metrics.countSignIn(error.reason.rawValue)
+      return returned(302, to: returnURL, clientState: state, because: error)
+    }
+  }
+
+  private func goToApple(
+    _ fields: FormBody, _ returnURL: String, _ call: Call
+  ) throws(Failure) -> Response {
+    let limits = call.policy.limits
+    // All of a sign-in is counted here, and only here: nobody is held up who has been at Apple's page already.
+    try limits.take(call.address, from: limits.signInsByAddress)
     guard fields["code_challenge_method"] ?? "S256" == "S256",
       let challenge = fields["code_challenge"].flatMap({ try? decodeBase64URL($0.utf8) }),
       challenge.count == 32
@@ -92,36 +107,35 @@ extension WebSignIn {
   /// What Apple's page had the browser post. Once it is known where the person wants to go, he goes there, with what he
   /// asked for or with the reason why not.
   func callback(_ call: Call) async throws(Failure) -> Response {
-    let limits = call.policy.limits
-    try limits.take(call.address, from: limits.signInsByAddress)
     guard case .form(let form) = try call.request.jsonOrFormBody() else {
       throw Failure(.mediaTypeNotSupported)
     }
-    let attempt = try attempt(form["state"], call)
-    do throws(Failure) {
-      let code = try await code(form, attempt, call)
-      return redirect(303, to: returnURL(of: attempt, [("code", code)]))
-    } catch {
-      operation.metrics.countSignIn(error.reason.rawValue)
-      return redirect(303, to: returnURL(of: attempt, [("error", error.reason.rawValue)]))
-    }
-  }
-
-  private func attempt(_ state: String?, _ call: Call) throws(Failure) -> WebAttempt {
-    let attempt: WebAttempt
-    do {
-      attempt = try issuer.webAttempt(from: state ?? "")
-    } catch {
-      throw Failure(error == .expired ? .stateExpired : .stateInvalid)
-    }
-    guard let browser = BrowserCookie(of: call.request, publicURL: publicURL),
-      browser.isOne(of: attempt.browser)
-    else {
-      throw Failure(.stateOfAnotherBrowser)
+    let state = form["state"] ?? ""
+    let limits = call.policy.limits
+    guard let attempt = issuer.webAttempt(from: state) else {
+      try limits.take(call.address, from: limits.signInsByAddress)
+      throw Failure(.stateInvalid)
     }
     // It may have been taken off the list meanwhile.
     guard allowsReturn(to: attempt.returnURL, call.policy) else { throw Failure(.returnURLNotAllowed) }
-    return attempt
+    do throws(Failure) {
+      // The address was counted when this began; what comes back of it, as often as somebody likes, is counted by itself.
+      try limits.take(sha256(Array(state.utf8)), from: limits.signInsByAccount)
+      try check(attempt, call)
+      let code = try await code(form, attempt, call)
+      return redirect(303, to: returnURL(attempt.returnURL, attempt.clientState, [("code", code)]))
+    } catch {
+      operation.metrics.countSignIn(error.reason.rawValue)
+      return returned(303, to: attempt.returnURL, clientState: attempt.clientState, because: error)
+    }
+  }
+
+  /// Whether it is the same browser, in time. Which return URL it is does not hang on that, since the attempt is sealed.
+  private func check(_ attempt: WebAttempt, _ call: Call) throws(Failure) {
+    guard operation.clock.now() < attempt.expiresAt else { throw Failure(.stateExpired) }
+    guard let browser = BrowserCookie(of: call.request, publicURL: publicURL),
+      browser.isOne(of: attempt.browser)
+    else { throw Failure(.stateOfAnotherBrowser) }
   }
 
   private func code(
@@ -140,14 +154,30 @@ extension WebSignIn {
     let request = try await operation.proven(order, call.policy).request
     guard request.audience == attempt.client else { throw Failure(.audienceNotAllowed) }
     guard !request.isTokenTooOld else { throw Failure(.tokenTooOld) }
+    // What would be in the way of the trade is told where there is still somebody to read it.
+    try await asking { () throws(SessionRefusal) in try await issuer.receive(request) }
     guard let code = issuer.webCode(for: request, of: attempt) else {
       throw Failure(.internal)
     }
     return code
   }
 
-  private func returnURL(of attempt: WebAttempt, _ fields: [(String, String)]) -> String {
-    url(attempt.returnURL, fields + (attempt.clientState.map { [("state", $0)] } ?? []))
+  private func returnURL(
+    _ target: String, _ clientState: String?, _ fields: [(String, String)]
+  ) -> String {
+    url(target, fields + (clientState.map { [("state", $0)] } ?? []))
+  }
+
+  /// Tells the app, through the browser, why there is no code.
+  private func returned(
+    _ status: Int, to target: String, clientState: String?, because failure: Failure
+  ) -> Response {
+    let fields = [
+      ("error", failure.reason.rawValue), ("error_description", "\(failure.reason.row.sentence)"),
+    ]
+    var response = redirect(status, to: returnURL(target, clientState, fields))
+    if let seconds = failure.retryAfter { response.headers.append("Retry-After", String(seconds)) }
+    return response
   }
 }
 
@@ -194,48 +224,6 @@ extension WebSignIn {
       if case .refused(.pendingTokenInvalid) = error { throw Failure(.codeAlreadyUsed) }
       throw Failure(refusing: error)
     }
-  }
-}
-
-/// Names a browser for as long as it is at Apple's page: the request that comes back comes from another site, so only a
-/// cookie that says `SameSite=None` is with it. It stays the same while several sign-ins are under way in one browser.
-private struct BrowserCookie {
-  /// More than one, when somebody else has set one of the name as well.
-  private let texts: [String]
-
-  /// A new one.
-  init(from entropy: Entropy) { texts = [base64URLText(entropy.bytes(18))] }
-
-  /// Those that a request brings; nil when there is none. With TLS only the name counts that no other host can set
-  /// (RFC 6265bis §4.1.3.2).
-  init?(of request: Request, publicURL: String) {
-    let start = Self.name(publicURL) + "="
-    let pairs: [Substring] = request.headers.all("Cookie").flatMap { $0.split(separator: ";") }
-    texts = pairs.compactMap { pair -> String? in
-      let pair = pair.drop { $0 == " " }
-      guard pair.hasPrefix(start) else { return nil }
-      let text = String(pair.dropFirst(start.count))
-      return (try? decodeBase64URL(text.utf8))?.count == 18 ? text : nil
-    }
-    if texts.isEmpty { return nil }
-  }
-
-  private static func name(_ publicURL: String) -> String {
-    publicURL.hasPrefix("https://") ? "__Host-bramley-web" : "bramley-web"
-  }
-
-  var digest: [UInt8] { sha256(Array(texts[0].utf8)) }
-
-  func isOne(of digest: [UInt8]) -> Bool {
-    texts.contains { constantTimeEqual(sha256(Array($0.utf8)), digest) }
-  }
-
-  /// `Set-Cookie` (RFC 6265bis §4.1). Without TLS, which is on this machine alone, a browser takes no cookie for other
-  /// sites; ports do not make them others.
-  func field(publicURL: String) -> String {
-    let isSecured = publicURL.hasPrefix("https://")
-    return "\(Self.name(publicURL))=\(texts[0]); \(isSecured ? "Secure; SameSite=None" : "SameSite=Lax"); "
-      + "Path=/; HttpOnly; Max-Age=\(Limits.webAttemptSeconds)"
   }
 }
 

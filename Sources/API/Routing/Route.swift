@@ -49,9 +49,9 @@ package enum Access: Sendable {
   case administrator
 }
 
-/// Whose refusals a caller expects where the two differ: over API keys.
+/// Whose refusals a caller expects where they differ: Firebase's over API keys, and a page where a person looks at it.
 package enum Face: Sendable {
-  case bramley, firebase
+  case bramley, firebase, browser
 }
 
 /// One line of the route table.

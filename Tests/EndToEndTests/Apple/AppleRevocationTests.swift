@@ -211,6 +211,48 @@ struct AppleRevocationTests {
     }
   }
 
+  @Test(arguments: [#""ACCESS_TOKEN""#, #""REFRESH_TOKEN""#])
+  func `V02 a token of another kind or client than the app says is revoked all the same, and alarms nobody`(
+    _ type: String
+  ) async throws {
+    try await withAppleSide { apple, stage, service in
+      let subject = Mint.subject()
+      let session = try await service.signIn(Mint.credential { $0.subject = subject })
+      let tokens = try await Mint.tokens(
+        of: Mint.code(subject, client: Client.second), at: apple, client: Client.second)
+      let token = try #require(tokens.text(type.contains("ACCESS") ? "refresh_token" : "access_token"))
+      #expect(try await revoke(service, session, type: type, token).status == 200)
+      try await apple.waits("it was revoked") { $0.count("revoke") == 1 }
+      try await eventually("the queue is empty") { try await stage.queued() == 0 }
+      #expect(try await stage.audited("apple_token_revoked") == [Client.second])
+      let metrics = String(decoding: try await service.get("/metrics").body, as: UTF8.self)
+      for word in ["invalid_client", "invalid_request"] {
+        #expect(metrics.contains("bramley_apple_calls_total{outcome=\"\(word)\"} 0"))
+      }
+      #expect(!metrics.contains(#"bramley_apple_calls_total{outcome="brought_refused"} 0"#))
+      try await service.stop()
+      #expect(!service.process.outputLines.contains { $0.contains("apple_misconfigured") })
+    }
+  }
+
+  @Test func `a token of a stranger's client is no alarm`() async throws {
+    try await withAppleSide { apple, stage, service in
+      let subject = Mint.subject()
+      let session = try await service.signIn(Mint.credential { $0.subject = subject })
+      let stranger = "com.example.stranger"
+      let tokens = try await Mint.tokens(
+        of: Mint.code(subject, client: stranger), at: apple, client: stranger)
+      let token = try #require(tokens.text("refresh_token"))
+      #expect(try await revoke(service, session, type: "1", token).status == 200)
+      try await eventually("it waits") {
+        try await stage.sql("SELECT fault FROM apple_work") == "invalid_client"
+      }
+      let doctor = try await stage.command("doctor", settings: Team.settings)
+      #expect(doctor.status == 0, "\(doctor.output)")
+      #expect(try await stage.command("apple", "queue", "retry", "--all", "--json").json.integer("due") == 1)
+    }
+  }
+
   @Test func `a revocation that an app asks for survives Apple's outage and the account`() async throws {
     try await withAppleSide { apple, stage, service in
       let subject = Mint.subject()

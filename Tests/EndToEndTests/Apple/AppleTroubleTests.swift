@@ -148,8 +148,8 @@ struct AppleTroubleTests {
       for name in ["TEAM_ID", "KEY_ID"] {
         let short = Team.settings.merging(["BRAMLEY_APPLE_" + name: "SHORT1"]) { $1 }
         let doctor = try await stage.command("doctor", settings: short)
-        #expect(doctor.status == 1)
-        #expect(doctor.output.contains("failed  Apple key: team id"))
+        #expect(doctor.status == 78)
+        #expect((doctor.output + doctor.errors).contains("ten capital letters and digits each"))
       }
       var rsa = Team.settings
       let der = try PrivateKey.generate(.rs256).pkcs8().reveal()
@@ -166,6 +166,34 @@ struct AppleTroubleTests {
           #expect((finished.errors + finished.output).contains("BRAMLEY_APPLE_" + name))
         }
       }
+    }
+  }
+
+  @Test func `doctor tells of what was given up, at Apple and for the back end`() async throws {
+    let receiver = try Receiver(.answer(500))
+    try await withAppleSide(receiver.settings) { apple, stage, service in
+      let (credential, code) = try Mint.credentialWithCode()
+      let session = try await service.signIn(with: code, credential)
+      try await eventually("the token is kept") { try await stage.grants() == 1 }
+      let before = try await stage.command("doctor", settings: Team.settings)
+      #expect(!before.output.contains("given up"))
+      try await apple.behave(tokens: "unavailable")
+      #expect(try await service.deleteAccount(session.idToken).status == 200)
+      // As after ten days in which nobody was there.
+      try await eventually("they are given up") {
+        try await stage.sql("UPDATE apple_work SET created_at = 0, due_at = 0 WHERE fault = 'server_error'")
+        try await stage.sql(
+          "UPDATE webhook_events SET gives_up_at = 0, due_at = 0 WHERE fault = 'status_5xx' AND dead_at IS NULL"
+        )
+        let left = try await stage.sql(
+          "SELECT (SELECT count(*) FROM apple_work) + (SELECT count(*) FROM webhook_events WHERE dead_at IS NULL)"
+        )
+        return left == "0"
+      }
+      let doctor = try await stage.command("doctor", settings: Team.settings)
+      #expect(doctor.output.contains("warning  webhooks: 2 events were given up"), "\(doctor.output)")
+      #expect(doctor.output.contains("warning  Apple queue: 1 revocations were given up"))
+      #expect(doctor.status == 0)
     }
   }
 

@@ -48,6 +48,44 @@ struct NotificationTests {
     }
   }
 
+  @Test func `V07 word of an account that was gone before the newest sign-in deletes nobody`() async throws {
+    try await withOperator { service, administrator in
+      let subject = Mint.subject()
+      let session = try await service.signIn(subject: subject)
+      try await service.notify("account-deleted", of: subject) { $0.eventTime = Mint.now - 3600 }
+      #expect(try await service.admits(session.idToken))
+      _ = try await service.refresh(session.refreshToken)
+      let lines = try await administrator.done("GET", "/audit?account=\(session.localID)").objects("entries")
+      #expect(lines.last?.text("detail") == "account-deleted stale")
+    }
+  }
+
+  @Test func `V07 a sign-in by another way is no new consent, also once it is over`() async throws {
+    let forge = try CustomTokenForge(.es256)
+    try await withStage { stage in
+      let settings = Administrator.settings.merging(["BRAMLEY_CUSTOM_TOKEN_KEYS": try forge.pem]) { $1 }
+      let past = try await stage.start(settings, secondsAhead: -1000)
+      let subject = Mint.subject()
+      let old = try await past.signIn(
+        Mint.credential {
+          $0.subject = subject
+          $0.issuedAt = Mint.now - 1000
+        })
+      try await past.stop()
+      let service = try await stage.start(settings)
+      let custom = try await service.send(
+        .post("/v1/accounts:signInWithCustomToken", json: #"{"token":"\#(forge.token(old.localID))"}"#)
+      ).json
+      let bearer = try #require(custom.text("idToken"))
+      let out = try await service.send(
+        .post("/v1/signOut", json: "{}", headers: [("Authorization", "Bearer \(bearer)")]))
+      #expect(out.status == 200, "\(out)")
+      try await service.notify(of: subject) { $0.eventTime = Mint.now - 500 }
+      try expect(await service.tryRefresh(old.refreshToken), is: .session("session_revoked"))
+      #expect(try await stage.audited("apple_notification") == ["consent-revoked"])
+    }
+  }
+
   @Test func `V07 of two sessions only the one from before ends`() async throws {
     try await withStage { stage in
       let subject = Mint.subject()
@@ -263,7 +301,10 @@ struct NotificationTests {
       #expect(try await service.admits(session.idToken))
       let kept = try await stage.command("apple", "notifications", "--json").json.objects("notifications")
       #expect(kept.count == 1)
-      #expect(kept.first?.text("unknown")?.contains(#""type":"something-new""#) == true)
+      let outline = try #require(kept.first?.text("unknown"))
+      #expect(outline.hasPrefix(#"{"type":"something-new","eventTime":"#))
+      #expect(outline.contains(#""members":["type","sub","event_time","email"#))
+      #expect(!outline.contains("example.com") && !outline.contains("feed"))
       #expect(try await stage.audited("apple_notification") == ["something-new unknown_type"])
     }
   }
@@ -299,6 +340,9 @@ struct NotificationTests {
       let metrics = String(decoding: try await service.get("/metrics").body, as: UTF8.self)
       #expect(metrics.contains(#"bramley_apple_notifications_total{outcome="unknown_subject"} 1"#))
       #expect(metrics.contains(#"bramley_apple_notifications_total{outcome="duplicate"} 1"#))
+      // One line for each way that a notification can end, and none for those of other requests.
+      let series = metrics.split(separator: "\n").count { $0.hasPrefix("bramley_apple_notifications_total{") }
+      #expect((15...25).contains(series), "\(series)")
     }
   }
 
@@ -326,6 +370,9 @@ struct NotificationTests {
         order.email = address
         order.eventTime = Mint.now - 100
       }
+      #expect(try await isDeliverable() == false)
+      // Of another address: that of an old team, say.
+      try await service.notify("email-enabled", of: subject) { $0.email = "old@privaterelay.appleid.com" }
       #expect(try await isDeliverable() == false)
       // Late: it happened before the other.
       try await service.notify("email-enabled", of: subject) { $0.eventTime = Mint.now - 200 }

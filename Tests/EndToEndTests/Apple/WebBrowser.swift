@@ -67,9 +67,12 @@ struct WebBrowser: Sendable {
   ///
   /// - Returns: What the page has the browser post.
   func agree(
-    _ fields: FormBody, to apple: MockAppleProgram, subject: String, button: String = "continue"
+    _ fields: FormBody, to apple: MockAppleProgram, subject: String, email: String? = nil,
+    button: String = "continue"
   ) async throws -> [(String, String)] {
-    let query = fields.names.map { ($0, fields[$0] ?? "") } + [("subject", subject)]
+    let query =
+      fields.names.map { ($0, fields[$0] ?? "") } + [("subject", subject)]
+      + (email.map { [("email", $0)] } ?? [])
     let page = try await exchange(HTTPRequest(path: "/auth/authorize?" + form(query)), port: apple.port)
     try #require(page.status == 200, "\(page)")
     let html = String(decoding: page.body, as: UTF8.self)

@@ -10,13 +10,15 @@ struct WebBrowserTests {
   private let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().appendingPathComponent("Clients/web_sign_in.py").path
 
-  private func said(by page: Service, _ stage: Stage, scheme: String, _ button: String) async throws
+  private func said(
+    by page: Service, _ stage: Stage, scheme: String, host: String = "127.0.0.1", _ button: String
+  ) async throws
     -> JSONObject
   {
     let finished = try await run(
       try #require(Program.clientsPython),
       [
-        script, "\(scheme)://127.0.0.1:\(page.port)", Client.web, button, stage.folder,
+        script, "\(scheme)://\(host):\(page.port)", Client.web, button, stage.folder,
       ],
       environment: ["HOME": stage.folder, "TMPDIR": stage.folder])
     try #require(finished.status == 0, "\(finished.errors)")
@@ -45,6 +47,14 @@ struct WebBrowserTests {
       #expect(said.text("session")?.count == 32)
       #expect(said.text("address") == "\(scheme)://127.0.0.1:\(service.port)/console/signin-demo")
       #expect(said.texts("complaints") == [])
+    }
+  }
+
+  @Test func `a person who comes by another name of this machine signs in as well`() async throws {
+    try await withPage("http") { service, stage in
+      let said = try await said(by: service, stage, scheme: "http", host: "localhost", "continue")
+      #expect(said.text("status") == "signed in")
+      #expect(said.text("address") == "http://127.0.0.1:\(service.port)/console/signin-demo")
     }
   }
 

@@ -114,7 +114,9 @@ import Wire
       #expect(traded.status == 200, "\(traded)")
       let tomorrow = try await stage.start(settings, secondsAhead: 1000)
       let answer = try await WebBrowser(tomorrow).come(back: posted, cookie: browser.cookie)
-      try expect(answer, is: .token("state_expired"))
+      let told = try answer.returned(to: WebApp.returnURL)
+      #expect(told["error"] == "state_expired" && told["code"] == nil)
+      #expect(told["state"] == "what the app wants back")
     }
   }
 
@@ -139,7 +141,7 @@ import Wire
       let own = try #require(browser.cookie)
       let posted = try await browser.agree(fields, to: apple, subject: Mint.subject())
       let planted = try await attacker.come(back: posted, cookie: plain)
-      try expect(planted, is: .token("state_of_another_browser"))
+      #expect(try planted.returned(to: WebApp.returnURL)["error"] == "state_of_another_browser")
       for cookie in ["bramley-web=junk; \(own)", "__Host-bramley-web=junk; \(own)", "\(plain);\(own)"] {
         let back = try await browser.come(back: posted, cookie: cookie).returned(to: WebApp.returnURL)
         #expect(back["code"] != nil)
@@ -165,7 +167,8 @@ import Wire
       let cookies: [String?] = [Optional<String>.none, "bramley-web=", thief.cookie, "other=1"]
       for cookie in cookies {
         let answer = try await browser.come(back: posted, cookie: Optional<String?>.some(cookie))
-        try expect(answer, is: .token("state_of_another_browser"))
+        let told = try answer.returned(to: WebApp.returnURL)
+        #expect(told["error"] == "state_of_another_browser" && told["code"] == nil)
       }
       // Another's token in one's own attempt: the nonce is not the attempt's.
       let own = try await thief.begin(app)
@@ -205,27 +208,29 @@ import Wire
     }
   }
 
-  @Test func `what begins a sign-in is looked at`() async throws {
+  @Test func `what begins a sign-in is looked at, and the app hears what is wrong with it`() async throws {
     try await withFlow { service, _, _ in
       let app = WebApp()
       func answer(_ fields: [String: String?]) async throws -> HTTPAnswer {
         try await service.get(app.path(fields))
       }
-      let missing = Refusal(400, "INVALID_ARGUMENT", "code_challenge_missing")
-      try expect(try await answer(["code_challenge": Optional<String>.none]), is: missing)
-      try expect(try await answer(["code_challenge": "short"]), is: missing)
-      try expect(try await answer(["code_challenge_method": "plain"]), is: missing)
-      try expect(
-        try await answer(["client_id": Optional<String>.none]), is: .argument("field_missing"),
-        field: "client_id")
-      try expect(
-        try await answer(["client_id": "com.example.nobody"]), is: .token("audience_not_allowed"),
-        field: "client_id")
-      try expect(
-        try await answer(["response_type": "token"]), is: .argument("field_invalid"), field: "response_type")
-      try expect(
-        try await answer(["state": String(repeating: "s", count: 513)]), is: .argument("field_too_long"),
-        field: "state")
+      let long = String(repeating: "s", count: 513)
+      let wrong: [(fields: [String: String?], reason: String)] = [
+        (["code_challenge": Optional<String>.none], "code_challenge_missing"),
+        (["code_challenge": "short"], "code_challenge_missing"),
+        (["code_challenge_method": "plain"], "code_challenge_missing"),
+        (["client_id": Optional<String>.none], "field_missing"),
+        (["client_id": "com.example.nobody"], "audience_not_allowed"),
+        (["response_type": "token"], "field_invalid"), (["state": long], "field_too_long"),
+      ]
+      for (fields, reason) in wrong {
+        let target = try #require(try await answer(fields).header("Location"))
+        try #require(target.hasPrefix(WebApp.returnURL + "?"), "\(target)")
+        let told = try FormBody(parsing: target.dropFirst(WebApp.returnURL.count + 1).utf8)
+        #expect(told["error"] == reason)
+        #expect(told["error_description"]?.isEmpty == false)
+        #expect(told["state"] == (fields["state"] == nil ? "what the app wants back" : nil))
+      }
       let library = try await answer([
         "prompt": "none", "nonce": "of-a-library", "scope": "openid", "ui_locales": "",
       ])
@@ -235,6 +240,90 @@ import Wire
         field: "redirect_uri")
       let alias = try await answer(["redirect_uri": Optional<String>.none, "return_url": WebApp.returnURL])
       #expect(alias.status == 302)
+    }
+  }
+
+  @Test func `a person whose app is not known gets a page, and a program the envelope`() async throws {
+    try await withFlow { service, _, _ in
+      let accept = [(name: "Accept", value: "text/html,application/xhtml+xml,*/*;q=0.8")]
+      let path = WebApp().path(["redirect_uri": "https://evil.example.com/<script>"])
+      let page = try await service.get(path, headers: accept + [("X-Request-Id", "<b>mine</b>")])
+      #expect(page.status == 400)
+      #expect(page.header("Content-Type") == "text/html; charset=utf-8")
+      #expect(page.header("Content-Security-Policy")?.hasPrefix("default-src 'none'") == true)
+      let text = String(decoding: page.body, as: UTF8.self)
+      #expect(text.contains("return_url_not_allowed") && text.contains("&lt;b&gt;mine&lt;/b&gt;"))
+      #expect(!text.contains("evil") && !text.contains("<b>"))
+      let form = "application/x-www-form-urlencoded"
+      let forged = try await service.send(
+        .post("/v1/apple/callback", Array("state=x".utf8), type: form, headers: accept))
+      #expect(forged.status == 400 && String(decoding: forged.body, as: UTF8.self).contains("state_invalid"))
+      try expect(
+        try await service.get(path, headers: [("Accept", "*/*")]),
+        is: Refusal(400, "INVALID_CONTINUE_URI", "return_url_not_allowed"))
+    }
+  }
+
+  @Test func `a sign-in takes one of the rate, and who has none left is sent back with that word`()
+    async throws
+  {
+    try await withFlow(["BRAMLEY_RATE_SIGNIN": "3/h"]) { service, apple, _ in
+      let app = WebApp()
+      var browser = WebBrowser(service)
+      for _ in 1...3 {
+        let answer = try await app.trade(try await code(app, &browser, apple), at: service)
+        #expect(answer.status == 200, "\(answer)")
+      }
+      let held = try await service.get(app.path())
+      #expect(
+        held.status == 302 && held.header("Location")?.contains("error=too_many_attempts_try_later") == true)
+      #expect((held.header("Retry-After").flatMap { Int($0) } ?? 0) > 60)
+    }
+  }
+
+  @Test func `what comes back of one attempt, and what never was one, is counted as well`() async throws {
+    try await withFlow(["BRAMLEY_RATE_SIGNIN": "3/h"]) { service, apple, _ in
+      var browser = WebBrowser(service)
+      let posted = try await browser.agree(
+        try await browser.begin(WebApp()), to: apple, subject: Mint.subject(), button: "cancel")
+      var words: [String?] = []
+      for _ in 1...4 {
+        words.append(try await browser.come(back: posted).returned(to: WebApp.returnURL)["error"])
+      }
+      #expect(
+        words == Array(repeating: "user_cancelled_authorize", count: 3) + ["too_many_attempts_try_later"])
+      var statuses: [Int] = []
+      for _ in 1...3 { statuses.append(try await browser.come(back: [("state", "forged")]).status) }
+      #expect(statuses == [400, 400, 429])
+    }
+  }
+
+  @Test func `an address that another account has is told at the return URL`() async throws {
+    try await withFlow(["BRAMLEY_ACCOUNT_LINKING": "verified-email"]) { service, apple, stage in
+      let address = "ada.\(Mint.number())@example.com"
+      _ = try await service.signIn(
+        Mint.credential {
+          $0.email = address
+          $0.claims = [("email_verified", .flag(false))]
+        })
+      var browser = WebBrowser(service)
+      let fields = try await browser.begin(WebApp())
+      let posted = try await browser.agree(fields, to: apple, subject: Mint.subject(), email: address)
+      let told = try await browser.come(back: posted).returned(to: WebApp.returnURL)
+      #expect(told["error"] == "email_exists" && told["code"] == nil)
+      #expect(told["state"] == "what the app wants back")
+      #expect(try await stage.sql("SELECT count(*) FROM accounts") == "1")
+    }
+  }
+
+  @Test func `the name of a person who is known is kept though nobody trades the code`() async throws {
+    try await withFlow { service, apple, _ in
+      let subject = Mint.subject()
+      let session = try await service.signIn(subject: subject)
+      var browser = WebBrowser(service)
+      _ = try await code(WebApp(), &browser, apple, subject: subject)
+      let account = try await service.account(session.idToken)
+      #expect(account.text("displayName") == "Ada Lovelace")
     }
   }
 
@@ -279,11 +368,17 @@ import Wire
     }
     try await withFlow(["BRAMLEY_DEV_MODE": "true"]) { service, _, _ in
       for (path, type) in [("", "text/html"), (".js", "text/javascript"), (".css", "text/css")] {
-        let answer = try await service.get("/console/signin-demo" + path)
+        let answer = try await service.send(
+          HTTPRequest(path: "/console/signin-demo" + path, host: "127.0.0.1:\(service.port)"))
         #expect(answer.status == 200)
         #expect(answer.header("Content-Type") == type + "; charset=utf-8")
         #expect(answer.header("Content-Security-Policy")?.hasPrefix("default-src 'none'") ?? false)
       }
+      // Another name of this machine: its cookies and its return URL would be others'.
+      let other = try await service.send(
+        HTTPRequest(path: "/console/signin-demo", host: "localhost:\(service.port)"))
+      #expect(other.status == 302)
+      #expect(other.header("Location") == service.baseURL + "/console/signin-demo")
     }
   }
 }

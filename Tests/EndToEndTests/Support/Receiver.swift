@@ -9,6 +9,8 @@ import Wire
 final class Receiver: Sendable {
   enum Behaviour: Sendable {
     case answer(Int)
+    /// 429, and so many seconds in which nothing is wanted.
+    case later(Int)
     /// The connection ends without an answer.
     case close
     /// The connection stays open, and nothing comes.
@@ -128,6 +130,7 @@ final class Receiver: Sendable {
     }
     switch behaviour {
     case .answer(let status): return head(status)
+    case .later(let seconds): return head(429, "Retry-After: \(seconds)\r\n")
     case .close: return nil
     case .stall:
       sleep(15)

@@ -149,6 +149,22 @@ struct WebhookDeliveryTests {
     }
   }
 
+  @Test(arguments: [(600, 600), (1_000_000, 3600)])
+  func `a back end that says for how long it wants nothing is left alone, up to an hour`(
+    _ asked: Int, _ kept: Int64
+  ) async throws {
+    try await withReceiver([:], .later(asked)) { receiver, stage, service in
+      let before = Mint.now
+      _ = try await service.signIn(Mint.credential())
+      _ = try await receiver.seen(1)
+      try await eventually("it waits") {
+        try await stage.sql("SELECT fault FROM webhook_events") == "status_4xx"
+      }
+      let due = try #require(Int64(try await stage.sql("SELECT due_at FROM webhook_events")))
+      #expect((before + kept...Mint.now + kept).contains(due))
+    }
+  }
+
   @Test func `a back end that never answers holds up nobody`() async throws {
     try await withReceiver([:], .stall) { receiver, stage, service in
       let begun = ContinuousClock.now
