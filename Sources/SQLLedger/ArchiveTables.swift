@@ -38,7 +38,7 @@ extension ArchiveTable {
         .number("real_user_status"), .text("given_name"), .text("family_name"), .text("middle_name"),
         .text("name_prefix"), .text("name_suffix"), .text("nickname"), .number("is_anonymous"),
         .text("email_origin"), .text("chosen_name"), .text("photo_url"), .text("custom_claims"),
-        .number("valid_since"),
+        .number("valid_since"), .number("apple_sign_in_at"),
       ]),
     ArchiveTable(
       "identities", keyLength: 2,
@@ -95,7 +95,7 @@ extension ArchiveTable {
         .bytes("id"), .text("kind"), .text("secret"), .bytes("sealed"), .bytes("master_key"),
         .text("account"), .text("subject"), .text("client_id"), .text("redirect_uri"),
         .number("created_at"), .number("due_at"), .number("attempts"), .text("fault"), .number("is_sent"),
-        .text("team"),
+        .text("team"), .number("is_brought"),
       ]),
     ArchiveTable(
       "apple_notifications",

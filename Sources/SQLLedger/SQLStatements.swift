@@ -88,7 +88,6 @@ package final class SQLStatements<Statement: SQLStatement> {
     insertSigningKey = try prepare(KeySQL.insertSigningKey)
     updateSigningKeyVersion = try prepare(KeySQL.updateSigningKeyVersion)
     touch = try prepare(KeySQL.touch)
-
     insertRevocation = try prepare(dialect.insertRevocation)
     if let takePlaces = dialect.takePlaces {
       takeRevocationPlaces = try prepare(takePlaces.revocations)

@@ -12,13 +12,17 @@ package enum ArchiveValue: Sendable, Equatable {
 package struct ArchiveTable: Sendable, Equatable {
   /// A column and what it holds when it is not null.
   package struct Column: Sendable, Equatable {
+    /// As which it is read and written.
     package enum Kind: Sendable { case number, text, bytes }
 
     package let name: String
     package let kind: Kind
 
+    /// A column of whole numbers.
     package static func number(_ name: String) -> Column { Column(name: name, kind: .number) }
+    /// A column of text.
     package static func text(_ name: String) -> Column { Column(name: name, kind: .text) }
+    /// A column of bytes.
     package static func bytes(_ name: String) -> Column { Column(name: name, kind: .bytes) }
   }
 
