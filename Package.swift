@@ -122,8 +122,9 @@ let package = Package(
       "Assembly",
       [
         "API", "AppleIdentity", "Crypto", "Domain", "HTTPServer", "JOSE", "Outbound", "PostgresStorage",
-        "ProviderTokens",
-        "SQLiteStorage", "Sessions", "Settings", "Storage", "Telemetry", "Threads", "Wire",
+        "ProviderTokens", "SQLLedger", "SQLiteStorage", "Sessions", "Settings", "Storage", "Telemetry",
+        "Threads",
+        "Wire",
       ]),
     module(
       "MockApple", ["HTTPServer", "Threads", "Wire", "Domain", "Crypto", "JOSE"],
@@ -159,9 +160,8 @@ let package = Package(
     tests(
       "StorageConformanceTests",
       [
-        "Storage", "PostgresStorage", "SQLiteStorage", "Domain", "TestProcesses", "Threads",
-        "CPostgres",
-        "CSQLite",
+        "Storage", "PostgresStorage", "SQLLedger", "SQLiteStorage", "Domain", "TestProcesses", "Threads",
+        "CPostgres", "CSQLite",
       ]),
 
     // What tests share: a clock that moves by hand, seeded randomness, a fetcher with a script, a token forge.
@@ -210,7 +210,8 @@ let package = Package(
     tests(
       "EndToEndTests",
       [
-        "BramleyClient", "BramleyVerifier", "Contract", "MockApple", "Crypto", "Domain", "JOSE", "TestProcesses",
+        "BramleyClient", "BramleyVerifier", "Contract", "MockApple", "Crypto", "Domain", "JOSE",
+        "TestProcesses",
         "Wire",
         "client-app",
       ]),

@@ -32,6 +32,7 @@ package final class Node: Sendable {
     let clock = WallClock.system
     let metrics = NodeMetrics()
     let storage = try openDatabase(settings, observe: { metrics.observe(commitOf: $0, $1) })
+    try await demandWhole(storage)
     let ring = try await openMasterKeys(settings, for: storage, entropy: entropy)
     let settled = try await openSigningKeys(settings, storage, ring, clock, entropy)
     let fetcher = try makeFetcher()
@@ -214,6 +215,17 @@ private func startWebhookWorker(
     target: target, storage: storage, fetcher: fetcher, clock: clock, entropy: entropy,
     metrics: WebhookMetrics(metrics.registry, clock: clock), log: log)
   return [Task { await worker.run() }]
+}
+
+/// Refuses a database of which a part has still to come: keys and accounts that were made now would be in its way.
+private func demandWhole(_ storage: any Archive) async throws(StartFault) {
+  let arrival: String?
+  do {
+    arrival = try await storage.arrival()
+  } catch {
+    throw .storage(error)
+  }
+  if arrival != nil { throw .arrivalUnfinished }
 }
 
 private func openSigningKeys(

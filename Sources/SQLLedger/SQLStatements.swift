@@ -1,3 +1,5 @@
+package import Storage
+
 /// Every statement of a connection, prepared once; what a ledger works with.
 ///
 /// Not Sendable: it goes to the connection's thread and stays there.
@@ -31,6 +33,10 @@ package final class SQLStatements<Statement: SQLStatement> {
   let nextAccountNumber: () -> Int64?
   /// Whether events are written for the app's back end.
   let announces: Bool
+  /// Has new places come behind all that are there; nil where the database counts by itself.
+  let settlePlaces: String?
+  /// Prepares what is run seldom. The connection's, once it has the others.
+  package var prepareText: (String) -> Result<Statement, StorageError> = { _ in .failure(.defect) }
 
   /// The id up to which the sweep has looked at sessions; nil before the first and after the last.
   var sweptSessionsUpTo: [UInt8]?
@@ -46,6 +52,7 @@ package final class SQLStatements<Statement: SQLStatement> {
   ) throws(Fault) {
     self.nextAccountNumber = nextAccountNumber
     self.announces = announces
+    settlePlaces = dialect.settlePlaces
     accountByID = try prepare(AccountSQL.accountByID)
     accountHoldingIdentity = try prepare(AccountSQL.accountHoldingIdentity)
     accountsAfter = try prepare(AccountSQL.accountsAfter)
@@ -82,7 +89,6 @@ package final class SQLStatements<Statement: SQLStatement> {
     insertSigningKey = try prepare(KeySQL.insertSigningKey)
     updateSigningKeyVersion = try prepare(KeySQL.updateSigningKeyVersion)
     touch = try prepare(KeySQL.touch)
-
     insertRevocation = try prepare(dialect.insertRevocation)
     if let takePlaces = dialect.takePlaces {
       takeRevocationPlaces = try prepare(takePlaces.revocations)

@@ -78,6 +78,22 @@ private let commands: [Command] = [
     summary: "bring the database's schema up to date",
     run: { arguments throws(CommandFault) in try migrate(arguments) }),
   Command(
+    name: "backup", usage: "backup [--config FILE] [--json] FILE",
+    summary: "copy the database into a new file while the service runs, without the master key",
+    run: { arguments throws(CommandFault) in try backup(arguments) }),
+  Command(
+    name: "restore", usage: "restore [--end-sessions] [--config FILE] [--json] FILE",
+    summary: "put a backup where the database was",
+    run: { arguments throws(CommandFault) in try await restore(arguments) }),
+  Command(
+    name: "export", usage: "export [--config FILE] [--json] FILE|-",
+    summary: "write the whole database as lines of JSON, for another kind of database",
+    run: { arguments throws(CommandFault) in try await export(arguments) }),
+  Command(
+    name: "import", usage: "import [--config FILE] [--json] FILE|-",
+    summary: "take an export into an empty database",
+    run: { arguments throws(CommandFault) in try await takeIn(arguments) }),
+  Command(
     name: "doctor", usage: "doctor [--config FILE] [--json]",
     summary: "look at the clock, the keys, the database and Apple's endpoint",
     run: { arguments throws(CommandFault) in try await doctor(arguments) }),

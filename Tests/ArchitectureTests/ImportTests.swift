@@ -34,7 +34,7 @@ private let allowed: [String: Set<String>] = [
   "Settings": ["AppleIdentity", "CYAML", "Crypto", "Domain", "FirebaseIdentity", "Sessions", "Telemetry"],
   "Assembly": [
     "API", "AppleIdentity", "Crypto", "Domain", "Glibc", "HTTPServer", "JOSE", "Outbound",
-    "PostgresStorage", "ProviderTokens", "SQLiteStorage", "Sessions",
+    "PostgresStorage", "ProviderTokens", "SQLLedger", "SQLiteStorage", "Sessions",
     "Settings", "Storage", "Synchronization", "Telemetry", "Threads", "Wire",
   ],
   "MockApple": ["Crypto", "Domain", "Glibc", "HTTPServer", "JOSE", "Synchronization", "Threads", "Wire"],
