@@ -1,7 +1,7 @@
 internal import Crypto
 internal import Domain
 internal import Glibc
-package import SQLiteStorage
+internal import SQLiteStorage
 internal import Sessions
 package import Settings
 package import Storage

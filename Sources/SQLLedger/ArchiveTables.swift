@@ -7,7 +7,8 @@ extension ArchiveTable {
   /// What makes up a database, in an order in which rows can be written. Leases and the pulse belong to running nodes.
   /// The audit comes first and the signing keys last: lines that were written during an export tell of it, and what has no
   /// signing keys yet is not worked with.
-  package static let all: [ArchiveTable] = [audit, auditSeals] + people + [imports] + history + apple + [signingKeys]
+  package static let all: [ArchiveTable] =
+    [audit, auditSeals] + people + [imports] + history + apple + [signingKeys]
 
   package static let audit = ArchiveTable(
     "audit",

@@ -335,7 +335,7 @@ private func openSession(
 extension SignInIntent {
   /// What it decides on; nil when that is more than can be named, as who else has an address or an older subject.
   var decisionRows: DecisionRows? {
-    guard link == nil, linking == .off, transferSubject == nil, !admitsFormerSubjects, rules.maximum == 0
+    guard link == nil, linking == .off, transferSubject == nil, formerTeam == nil, rules.maximum == 0
     else {
       return nil
     }
