@@ -40,7 +40,10 @@ func system(_ name: String, _ pkgConfig: String, _ package: String) -> Target {
 // Layers from the bottom up; who may import whom is held by Tests/ArchitectureTests.
 let package = Package(
   name: "bramley",
+  // The oldest that the app's kit runs on. All else is for Linux.
+  platforms: [.iOS(.v16), .macOS(.v13), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
   products: [
+    .library(name: "BramleyClient", targets: ["BramleyClient"]),
     .library(name: "BramleyVerifier", targets: ["BramleyVerifier"]),
     .executable(name: "bramley", targets: ["bramley"]),
     .executable(name: "bramley-mock-apple", targets: ["bramley-mock-apple"]),
@@ -77,8 +80,13 @@ let package = Package(
     // For other programs: verifies session tokens, and links nothing of the service.
     module("BramleyVerifier", ["Crypto", "Domain", "JOSE", "Outbound", "Wire"]),
 
+    // For apps: Foundation and nothing else, so that it builds wherever an app does.
+    module("BramleyClient", []),
+
     // Layer 4: the rules, and the engine that keeps them.
-    module("AppleIdentity", ["Wire", "Domain", "Crypto", "JOSE"]),
+    module("ProviderTokens", ["Wire", "Domain", "Crypto", "JOSE"]),
+    module("AppleIdentity", ["Wire", "Domain", "Crypto", "JOSE", "ProviderTokens"]),
+    module("FirebaseIdentity", ["Wire", "Domain", "Crypto", "ProviderTokens"]),
     module("Sessions", ["Wire", "Domain", "Crypto", "JOSE", "Storage"]),
     module("SQLLedger", ["Domain", "Storage"]),
     module(
@@ -89,7 +97,7 @@ let package = Package(
         .embedInCode("Migrations/V0004_revocations_audit.sql"), .embedInCode("Migrations/V0005_apple.sql"),
         .embedInCode("Migrations/V0006_notifications.sql"),
         .embedInCode("Migrations/V0007_transfers.sql"),
-        .embedInCode("Migrations/V0008_apple_evidence.sql"),
+        .embedInCode("Migrations/V0008_apple_evidence.sql"), .embedInCode("Migrations/V0009_imports.sql"),
       ]),
     module(
       "PostgresStorage", ["CPostgres", "Domain", "SQLLedger", "Storage", "Threads"],
@@ -98,19 +106,25 @@ let package = Package(
     // Layer 5: the HTTP face, and what an operator may set.
     module(
       "API",
-      ["HTTPServer", "Wire", "Domain", "Crypto", "Telemetry", "AppleIdentity", "Sessions", "Storage"],
+      [
+        "HTTPServer", "Wire", "Domain", "Crypto", "Telemetry", "AppleIdentity", "FirebaseIdentity",
+        "ProviderTokens", "Sessions", "Storage",
+      ],
       resources: [
         .embedInCode("Resources/openapi.yaml"), .embedInCode("Resources/signin-demo.html"),
         .embedInCode("Resources/signin-demo.js"), .embedInCode("Resources/signin-demo.css"),
       ]),
-    module("Settings", ["CYAML", "Domain", "Crypto", "AppleIdentity", "Sessions", "Telemetry"]),
+    module(
+      "Settings", ["CYAML", "Domain", "Crypto", "AppleIdentity", "FirebaseIdentity", "Sessions", "Telemetry"]),
 
     // Layer 6: everything put together; and a stand-in for Apple.
     module(
       "Assembly",
       [
         "API", "AppleIdentity", "Crypto", "Domain", "HTTPServer", "JOSE", "Outbound", "PostgresStorage",
-        "SQLiteStorage", "Sessions", "Settings", "Storage", "Telemetry", "Threads", "Wire",
+        "ProviderTokens", "SQLLedger", "SQLiteStorage", "Sessions", "Settings", "Storage", "Telemetry",
+        "Threads",
+        "Wire",
       ]),
     module(
       "MockApple", ["HTTPServer", "Threads", "Wire", "Domain", "Crypto", "JOSE"],
@@ -146,9 +160,8 @@ let package = Package(
     tests(
       "StorageConformanceTests",
       [
-        "Storage", "PostgresStorage", "SQLiteStorage", "Domain", "TestProcesses", "Threads",
-        "CPostgres",
-        "CSQLite",
+        "Storage", "PostgresStorage", "SQLLedger", "SQLiteStorage", "Domain", "TestProcesses", "Threads",
+        "CPostgres", "CSQLite",
       ]),
 
     // What tests share: a clock that moves by hand, seeded randomness, a fetcher with a script, a token forge.
@@ -157,6 +170,9 @@ let package = Package(
       swiftSettings: relaxed),
     // The programs that tests start, and values that tests wait for.
     .target(name: "TestProcesses", path: "Tests/TestProcesses", swiftSettings: relaxed),
+    // An app with the kit, so that tests have several processes with one session.
+    .executableTarget(
+      name: "client-app", dependencies: ["BramleyClient"], path: "Tests/ClientApp", swiftSettings: relaxed),
     // Reads openapi.yaml and holds answers against it.
     .target(
       name: "Contract", dependencies: ["CYAML", "Wire"], path: "Tests/Contract", swiftSettings: relaxed),
@@ -164,28 +180,41 @@ let package = Package(
     tests("DomainTests", ["Domain", "TestSupport"]),
     tests("CryptoTests", ["Crypto", "Domain", "TestProcesses", "TestSupport", "Wire"]),
     tests("BramleyVerifierTests", ["BramleyVerifier", "Crypto", "Domain", "JOSE", "TestSupport", "Wire"]),
+    tests("BramleyClientTests", ["BramleyClient", "Contract", "TestProcesses"]),
     tests("JOSETests", ["JOSE", "Crypto", "Domain", "TestSupport", "Wire"]),
-    tests("AppleIdentityTests", ["AppleIdentity", "Crypto", "Domain", "JOSE", "TestSupport", "Wire"]),
+    tests("ProviderTokensTests", ["ProviderTokens", "Crypto", "Domain", "JOSE", "TestSupport"]),
+    tests(
+      "AppleIdentityTests",
+      ["AppleIdentity", "Crypto", "Domain", "JOSE", "ProviderTokens", "TestSupport", "Wire"]),
+    tests(
+      "FirebaseIdentityTests",
+      ["FirebaseIdentity", "Crypto", "Domain", "JOSE", "ProviderTokens", "TestSupport", "Wire"]),
     tests("SessionsTests", ["Sessions", "Crypto", "Domain", "JOSE", "Storage", "TestSupport", "Wire"]),
     tests("SettingsTests", ["Settings", "AppleIdentity", "Crypto", "Domain", "Telemetry"]),
     tests(
       "APITests",
       [
-        "API", "AppleIdentity", "Crypto", "Domain", "HTTPServer", "JOSE", "Sessions", "Storage", "Telemetry",
-        "TestSupport", "Wire",
+        "API", "AppleIdentity", "Crypto", "Domain", "FirebaseIdentity", "HTTPServer", "JOSE",
+        "ProviderTokens",
+        "Sessions", "Storage", "Telemetry", "TestSupport", "Wire",
       ]),
     tests("ArchitectureTests", ["TestProcesses", "Wire"]),
     tests("LoadTests", ["Bench", "Load", "LoadReport", "Threads", "Wire"]),
     tests(
       "ContractTests",
       [
-        "API", "AppleIdentity", "Contract", "Crypto", "Domain", "HTTPServer", "Sessions", "Settings",
-        "Storage",
+        "API", "AppleIdentity", "Contract", "Crypto", "Domain", "HTTPServer", "ProviderTokens", "Sessions",
+        "Settings", "Storage",
         "Telemetry", "TestSupport", "Wire",
       ]),
     tests(
       "EndToEndTests",
-      ["BramleyVerifier", "Contract", "MockApple", "Crypto", "Domain", "TestProcesses", "Wire"]),
+      [
+        "BramleyClient", "BramleyVerifier", "Contract", "MockApple", "Crypto", "Domain", "JOSE",
+        "TestProcesses",
+        "Wire",
+        "client-app",
+      ]),
   ]
 )
 
@@ -193,6 +222,8 @@ let package = Package(
 if Context.environment["FUZZ"] != nil {
   package.targets.append(
     .target(
-      name: "Fuzz", dependencies: ["AppleIdentity", "Domain", "JOSE", "Sessions", "Wire"], path: "Tests/Fuzz",
+      name: "Fuzz",
+      dependencies: ["AppleIdentity", "Domain", "FirebaseIdentity", "JOSE", "Sessions", "Wire"],
+      path: "Tests/Fuzz",
       exclude: ["corpus"], swiftSettings: relaxed))
 }

@@ -27,8 +27,15 @@ blocks() {
 rm -rf /tmp/bramley-readme
 bash "$folder/commands.sh"
 
-blocks swift >"$folder/sample.swift"
+# What has a screen of Apple's can only be parsed here; all else is compiled.
+awk -v folder="$folder" '
+  /^```swift$/ { text = ""; inside = 1; next }
+  inside && /^```$/ { inside = 0; print text > (folder (text ~ /import (SwiftUI|UIKit)/ ? "/screen" ++screens ".swift" : "/sample.swift")); next }
+  inside { text = text $0 "\n" }
+' README.md
 swift build --target BramleyVerifier
+swift build --target BramleyClient
 modules=(-I "$(swift build --show-bin-path)/Modules")
 for library in Sources/C*/module.modulemap; do modules+=(-I "${library%/*}"); done
 swiftc -typecheck -swift-version 6 "${modules[@]}" "$folder/sample.swift"
+for screen in "$folder"/screen*.swift; do swiftc -parse -parse-as-library "$screen"; done

@@ -47,8 +47,9 @@ swift_tests() {
 }
 
 need_swift
-install_packages "${toolchain_packages[@]}" "${library_packages[@]}" apache2 chromium chromium-driver curl haproxy \
-  jose jq libapache2-mod-auth-openidc nginx-light openssl postgresql prometheus python3 python3-venv shellcheck || exit 69
+install_packages "${toolchain_packages[@]}" "${library_packages[@]}" apache2 caddy chromium chromium-driver curl \
+  haproxy jose jq libapache2-mod-auth-openidc nginx-light openssl postgresql prometheus python3 python3-venv \
+  shellcheck systemd || exit 69
 
 # Real clients, in a place of their own.
 python3 -m venv .venv && .venv/bin/pip install --quiet --disable-pip-version-check \
@@ -56,7 +57,8 @@ python3 -m venv .venv && .venv/bin/pip install --quiet --disable-pip-version-che
 export CLIENTS_PYTHON="$PWD/.venv/bin/python3"
 
 step "the sources are formatted" swift format lint --strict --recursive Package.swift Sources Tests
-step "the scripts are sound" shellcheck --external-sources deploy/*.sh deploy/verify/*.sh .ci/run
+step "the scripts are sound" shellcheck --external-sources deploy/*.sh deploy/*/*.sh \
+  deploy/debian/p* .ci/run
 step "everything builds" swift build --build-tests
 # Apart, so that hundreds of services that start and end are in nobody's way who looks at a clock.
 swift_tests "the tests of the modules" --skip EndToEndTests

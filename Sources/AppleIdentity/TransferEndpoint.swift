@@ -16,6 +16,24 @@ package struct TransferredPerson: Sendable, Equatable {
   }
 }
 
+/// How often in a row Apple did not know us. Under load it says so now and then; what an operator has to mend, it says of
+/// every call.
+package struct StrangerStreak: Sendable {
+  private var length = 0
+  private static let limit = 4
+
+  package init() {}
+
+  /// - Returns: Whether it was too often.
+  package mutating func note(_ fault: AppleFault) -> Bool {
+    switch fault {
+    case .misconfigured, .grantRefused: length += 1
+    case .throttled, .transient: length = 0
+    }
+    return length >= Self.limit
+  }
+}
+
 // How the people of an app go with it to another team (TN3159).
 extension AppleEndpoints {
   /// The access token that the two calls below take; it lives an hour.

@@ -27,6 +27,12 @@ final class AppleAccess: Sendable {
       return keys.first { $0.teamID == team }
     }
 
+    /// The key by which a refresh token is looked at. Of what a team got that the app has left nobody can say by that
+    /// team's key whether the person still allows the app anything.
+    func keyForLook(at team: TeamID?) -> TeamKey? {
+      keys.first.flatMap { $0.teamID == team ?? firstTeam ? $0 : nil }
+    }
+
     /// Whose those tokens and calls are that were kept before they named a team: from before a transfer, if there is one.
     var firstTeam: TeamID? { keys.last?.teamID }
   }

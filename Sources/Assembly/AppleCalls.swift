@@ -1,6 +1,7 @@
 internal import AppleIdentity
 internal import Crypto
 internal import Domain
+internal import ProviderTokens
 internal import Sessions
 internal import Storage
 internal import Synchronization
@@ -104,9 +105,11 @@ struct AppleCalls: Sendable {
     }
   }
 
-  /// Whether a refresh token is good; nil when Apple does not say.
+  /// Whether a refresh token is good; nil when Apple does not say, or cannot.
   func verdict(on grant: AppleGrant) async -> Result<AppleGrantVerdict, AppleFault>? {
-    guard let key = access.terms.key(of: grant.team), let token = ring.open(grant.secret) else { return nil }
+    guard let key = access.terms.keyForLook(at: grant.team), let token = ring.open(grant.secret) else {
+      return nil
+    }
     do throws(AppleFault) {
       try await counted(grant.client, isOfApp: false) { () throws(AppleFault) in
         try await endpoints.refresh(token, for: grant.client, by: key)

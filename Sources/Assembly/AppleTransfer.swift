@@ -13,6 +13,8 @@ package enum TransferFault: Error, Sendable, Equatable {
   case misconfigured(String)
   /// Apple gave no answer for too long; the word says what was met last.
   case unreachable(String)
+  /// Apple refused everybody for a while, in this word.
+  case refusesEverybody(String, TransferQuery.Half)
   case storage(StorageError)
   case start(StartFault)
 
@@ -21,6 +23,7 @@ package enum TransferFault: Error, Sendable, Equatable {
     switch self {
     case .keyMissing, .misconfigured: 78
     case .unreachable: 69
+    case .refusesEverybody: 1
     case .storage(let error): StartFault.storage(error).exitStatus
     case .start(let fault): fault.exitStatus
     }
@@ -36,6 +39,12 @@ package enum TransferFault: Error, Sendable, Equatable {
         + "the app; what was done stays done"
     case .unreachable(let word):
       "Apple gives no answer (\(word)); what was done stays done, and the same command goes on"
+    case .refusesEverybody(let word, let half):
+      "Apple refuses one after the other (\(word)): "
+        + (half == .toExport
+          ? "nobody can be exported any more once the app has gone"
+          : "nobody can be imported before the app has been accepted, nor when the 60 days are over")
+        + "; those are kept as refused, and --retry-refused asks about them again"
     case .storage(let error): StartFault.storage(error).sentence
     case .start(let fault): fault.sentence
     }
@@ -101,6 +110,8 @@ package struct AppleTransfer: Sendable {
   }
 
   private static let callLimit = 8
+  /// Refusals in a row that are no people any more who took their consent back.
+  private static let refusalLimit = 50
 
   /// - Parameter progress: Is told after each person how far it has come.
   package func run(
@@ -131,11 +142,17 @@ package struct AppleTransfer: Sendable {
   ) async -> Result<TransferTally, TransferFault> {
     var tally = TransferTally()
     var fault: TransferFault?
+    var refusals = 0
     func take(_ result: Result<TransferOutcome?, TransferFault>) {
       switch result {
       case .success(let outcome):
         tally.count(outcome)
         progress(tally)
+        refusals = outcome == .refused ? refusals + 1 : 0
+        // Who asks again for those that were refused expects as much.
+        guard refusals >= Self.refusalLimit, !order.query.retriesRefused else { return }
+        if fault == nil { fault = .refusesEverybody(calls.lastRefusal, order.query.half) }
+        halt.set()
       case .failure(let met):
         // The first is the cause; others may follow from it.
         if fault == nil { fault = met }
@@ -163,7 +180,7 @@ package struct AppleTransfer: Sendable {
           }
           if halt.isSet { break pages }
           (begun, running) = (begun + 1, running + 1)
-          group.addTask { await move(item, order.query, calls) }
+          group.addTask { await halt.counting { await move(item, order.query, calls) } }
         }
       }
       for await result in group { take(result) }
@@ -178,7 +195,7 @@ package struct AppleTransfer: Sendable {
   ) async -> Result<TransferOutcome?, TransferFault> {
     do throws(TransferFault) {
       switch query.half {
-      case .toExport: return .success(try await export(item, to: query.team, calls))
+      case .toExport: return .success(try await export(item, query, calls))
       case .toImport: return .success(try await admit(item, calls))
       }
     } catch {
@@ -187,17 +204,19 @@ package struct AppleTransfer: Sendable {
   }
 
   private func export(
-    _ item: TransferItem, to team: TeamID, _ calls: TransferCalls
+    _ item: TransferItem, _ query: TransferQuery, _ calls: TransferCalls
   ) async throws(TransferFault) -> TransferOutcome? {
     let answer: TransferExport.Answer
-    switch try await calls.transferSubject(of: item.subject, by: item.client, to: team) {
+    switch try await calls.transferSubject(of: item.subject, by: item.client, to: query.team) {
     case .given(let subject): answer = .transferSubject(subject)
     case .refused(let word): answer = .refused(word)
     case .halted: return nil
     }
     let export = TransferExport(
-      subject: item.subject, team: team, answer: answer, now: WallClock.system.now())
-    return try await written { () throws(StorageError) in try await storage.write(export) }
+      subject: item.subject, query: query, answer: answer, now: WallClock.system.now())
+    return try await written { () throws(StorageError) in
+      try await storage.write(export, by: Origin(actor: .command))
+    }
   }
 
   private func admit(

@@ -3,6 +3,7 @@ internal import Crypto
 internal import Domain
 internal import JOSE
 internal import Outbound
+internal import ProviderTokens
 internal import Sessions
 package import Settings
 internal import Storage
@@ -188,26 +189,37 @@ private func examineApple(_ settings: Settings) async -> [Finding] {
     return [Finding(subject: "Apple", verdict: .failed, detail: error.sentence)]
   }
   let url = settings.appleBaseURL + "/auth/keys"
-  let findings: [Finding]
-  do {
-    let response = try await fetcher.fetch(keySetRequest(url))
-    findings = [examine(response, from: url), examineClock(response.date, settings)]
-  } catch {
-    findings = [
-      Finding(
-        subject: "Apple", verdict: .failed, detail: "\(url): \(KeyFetchFault.transport(error).sentence)")
-    ]
+  let apple = await examineKeys(of: "Apple", at: url, .keySet, with: fetcher)
+  var findings = [apple.finding]
+  if let response = apple.response { findings.append(examineClock(response.date, settings)) }
+  if let firebase = settings.firebase {
+    findings.append(
+      await examineKeys(of: "Firebase", at: firebase.keysURL, .keySetOrCertificates, with: fetcher).finding)
   }
   await stop()
   return findings
 }
 
-private func examine(_ response: FetchResponse, from url: String) -> Finding {
-  switch keySet(in: response) {
+/// Whether an issuer's keys are to be had.
+///
+/// - Returns: The answer as well, if there was one.
+private func examineKeys(
+  of issuer: String, at url: String, _ form: KeySetForm, with fetcher: any HTTPFetching
+) async -> (finding: Finding, response: FetchResponse?) {
+  var response: FetchResponse?
+  let fetched: Result<KeySet, KeyFetchFault>
+  do throws(FetchError) {
+    let answer = try await fetcher.fetch(keySetRequest(url))
+    response = answer
+    fetched = keySet(in: answer, form)
+  } catch {
+    fetched = .failure(.transport(error))
+  }
+  switch fetched {
   case .success(let keys):
-    Finding(subject: "Apple", verdict: .ok, detail: "\(url) publishes \(keys.count) keys")
+    return (Finding(subject: issuer, verdict: .ok, detail: "\(url) publishes \(keys.count) keys"), response)
   case .failure(let fault):
-    Finding(subject: "Apple", verdict: .failed, detail: "\(url): \(fault.sentence)")
+    return (Finding(subject: issuer, verdict: .failed, detail: "\(url): \(fault.sentence)"), response)
   }
 }
 

@@ -3,6 +3,7 @@ internal import Crypto
 internal import Domain
 internal import Glibc
 internal import HTTPServer
+internal import ProviderTokens
 internal import Sessions
 internal import Storage
 

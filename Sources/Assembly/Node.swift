@@ -5,7 +5,9 @@ internal import AppleIdentity
 internal import Crypto
 internal import Domain
 internal import HTTPServer
+internal import JOSE
 internal import Outbound
+internal import ProviderTokens
 internal import Sessions
 package import Storage
 internal import Synchronization
@@ -30,10 +32,12 @@ package final class Node: Sendable {
     let clock = WallClock.system
     let metrics = NodeMetrics()
     let storage = try openDatabase(settings, observe: { metrics.observe(commitOf: $0, $1) })
+    try await demandWhole(storage)
     let ring = try await openMasterKeys(settings, for: storage, entropy: entropy)
     let settled = try await openSigningKeys(settings, storage, ring, clock, entropy)
     let fetcher = try makeFetcher()
     let directory = startDirectory(settings, fetcher: fetcher, metrics: metrics, log: log)
+    let firebase = settings.firebase.map { startFirebase($0, fetcher: fetcher, metrics: metrics, log: log) }
 
     let open = RouterSlot()
     let operators = RouterSlot()
@@ -55,9 +59,9 @@ package final class Node: Sendable {
     let probe = ReadinessProbe(storage: storage)
     let isStopping = Flag()
     let endpoints = Endpoints(
-      directory: directory, issuer: issuer, storage: storage, projectID: settings.projectID,
-      publicURL: publicURL, appleBaseURL: settings.appleBaseURL, linking: settings.accountLinking,
-      allowsAnonymous: settings.allowsAnonymous,
+      directory: directory, firebase: firebase, issuer: issuer, storage: storage,
+      projectID: settings.projectID, publicURL: publicURL, appleBaseURL: settings.appleBaseURL,
+      linking: settings.accountLinking, allowsAnonymous: settings.allowsAnonymous,
       isDevMode: settings.isDevMode, entropy: entropy, clock: clock, log: log, metrics: metrics.registry,
       readiness: {
         Readiness(
@@ -135,13 +139,27 @@ private func startDirectory(
   _ settings: Settings, fetcher: CurlFetcher, metrics: NodeMetrics, log: Log
 ) -> KeyDirectory {
   let directory = KeyDirectory(
-    url: settings.appleBaseURL + "/auth/keys", policy: .standard, fetcher: fetcher, clock: .system,
+    url: settings.appleBaseURL + "/auth/keys", form: .keySet, policy: .standard, fetcher: fetcher,
+    clock: .system,
     report: { outcome in
       metrics.count(outcome)
-      report(outcome, to: log)
+      report(outcome, as: ("apple_keys_fetched", "apple_keys_fetch_failed"), to: log)
     })
   directory.tick()
   return directory
+}
+
+/// Google's keys are fetched when somebody comes with a token: a service is ready without them.
+private func startFirebase(
+  _ settings: Settings.Firebase, fetcher: CurlFetcher, metrics: NodeMetrics, log: Log
+) -> FirebaseSource {
+  let directory = KeyDirectory(
+    url: settings.keysURL, form: .keySetOrCertificates, policy: .standard, fetcher: fetcher, clock: .system,
+    report: { outcome in
+      metrics.countFirebase(outcome)
+      report(outcome, as: ("firebase_keys_fetched", "firebase_keys_fetch_failed"), to: log)
+    })
+  return FirebaseSource(rules: settings.rules, directory: directory)
 }
 
 /// Starts what a node does beside answering requests.
@@ -197,6 +215,17 @@ private func startWebhookWorker(
     target: target, storage: storage, fetcher: fetcher, clock: clock, entropy: entropy,
     metrics: WebhookMetrics(metrics.registry, clock: clock), log: log)
   return [Task { await worker.run() }]
+}
+
+/// Refuses a database of which a part has still to come: keys and accounts that were made now would be in its way.
+private func demandWhole(_ storage: any Archive) async throws(StartFault) {
+  let arrival: String?
+  do {
+    arrival = try await storage.arrival()
+  } catch {
+    throw .storage(error)
+  }
+  if arrival != nil { throw .arrivalUnfinished }
 }
 
 private func openSigningKeys(
@@ -273,10 +302,12 @@ extension Settings {
   }
 }
 
-private func report(_ report: KeyFetchReport, to log: Log) {
+private func report(
+  _ report: KeyFetchReport, as events: (fetched: StaticString, failed: StaticString), to log: Log
+) {
   switch report {
-  case .fetched(let count): log.info("apple_keys_fetched", [.number("keys", Int64(count))])
-  case .failed(let fault): log.warning("apple_keys_fetch_failed", [.text("cause", fault.label)])
+  case .fetched(let count): log.info(events.fetched, [.number("keys", Int64(count))])
+  case .failed(let fault): log.warning(events.failed, [.text("cause", fault.label)])
   }
 }
 

@@ -15,6 +15,8 @@ package enum StartFault: Error, Sendable, Equatable {
   case networkUnavailable
   case listener(HTTPListenerError)
   case threadsUnavailable
+  /// A database is being moved in, or was not to the end.
+  case arrivalUnfinished
 
   /// 78 when an operator has to change a setting, 1 when the schema has to be migrated first, 69 when something that
   /// is needed is not there.
@@ -25,7 +27,7 @@ package enum StartFault: Error, Sendable, Equatable {
       .signingKeys(.sealedByAnotherKey), .listener(.hostUnknown), .listener(.limitInvalid),
       .listener(.tlsIdentityUnusable):
       78
-    case .databaseUnusable(_, .olderSchema): 1
+    case .databaseUnusable(_, .olderSchema), .arrivalUnfinished: 1
     default: 69
     }
   }
@@ -46,6 +48,8 @@ package enum StartFault: Error, Sendable, Equatable {
       "BRAMLEY_TLS_CERT and BRAMLEY_TLS_KEY hold no certificate and key in PEM that belong together"
     case .listener(let error): "cannot listen: \(error.sentence)"
     case .threadsUnavailable: "no more threads can be started"
+    case .arrivalUnfinished:
+      "`bramley import` has not ended: wait for it, or begin it again with the same file, which goes on where it was"
     }
   }
 }

@@ -5,6 +5,7 @@ internal import Synchronization
 /// Asks a long work to come to its end: what has begun is finished, nothing more is begun.
 package final class Halt: Sendable {
   private let value = Atomic(false)
+  private let begun = Atomic(0)
 
   package init() {}
 
@@ -12,6 +13,16 @@ package final class Halt: Sendable {
   package var isSet: Bool { value.load(ordering: .relaxed) }
   /// Asks for it.
   package func set() { value.store(true, ordering: .relaxed) }
+
+  /// How much has begun and is not finished.
+  package var underWay: Int { begun.load(ordering: .relaxed) }
+
+  /// Counts a piece of the work while it is under way.
+  func counting<R>(_ piece: () async -> R) async -> R {
+    begun.add(1, ordering: .relaxed)
+    defer { begun.subtract(1, ordering: .relaxed) }
+    return await piece()
+  }
 }
 
 /// What Apple said of a person on the way from team to team.
@@ -35,20 +46,30 @@ final class TransferCalls: Sendable {
   private let clock: SteadyClock
   private let entropy: Entropy
   private let complain: @Sendable (String) -> Void
-  private let tokens = Mutex<[ClientID: Token]>([:])
+  private let tokens = Mutex<[ClientID: Access]>([:])
   private let lastAnswer: Mutex<SteadyTime>
+  private let refusal = Mutex("")
 
-  private struct Token: Sendable {
+  private final class Token: Sendable {
     let secret: Secret<String>
     let obtainedAt: SteadyTime
+
+    init(_ secret: Secret<String>, obtainedAt: SteadyTime) {
+      self.secret = secret
+      self.obtainedAt = obtainedAt
+    }
+  }
+
+  /// An access token that is here, or that one call fetches for all who wait for it.
+  private enum Access: Sendable {
+    case held(Token)
+    case awaited(Task<Result<Token, AppleFault>, Never>)
   }
 
   /// Seconds after which an access token is not used any more, of the hour that it lives.
   private static let tokenSeconds: Int64 = 3000
   /// Seconds for which a refusal is taken for one of the person and not of the token.
   private static let freshSeconds: Int64 = 600
-  /// How often in a row Apple may not know us: under load it says so now and then.
-  private static let strangerLimit = 4
   private static let longestPause = 30.0
 
   /// - Parameters:
@@ -70,6 +91,9 @@ final class TransferCalls: Sendable {
     self.complain = complain
     lastAnswer = Mutex(clock.now())
   }
+
+  /// Apple's word for the last refusal.
+  var lastRefusal: String { refusal.withLock { $0 } }
 
   /// Who a person of our team is on the way to another.
   func transferSubject(
@@ -95,7 +119,8 @@ final class TransferCalls: Sendable {
     by wanted: ClientID?, _ call: (Secret<String>, ClientID) async throws(AppleFault) -> Value
   ) async throws(TransferFault) -> TransferAnswer<Value> {
     let client = wanted.flatMap { clients.contains($0) ? $0 : nil } ?? fallback
-    var (attempts, strangers) = (0, 0)
+    var attempts = 0
+    var streak = StrangerStreak()
     while !halt.isSet {
       let fault: AppleFault
       switch await once(client, call) {
@@ -104,8 +129,7 @@ final class TransferCalls: Sendable {
         return answer
       case .failure(let met): fault = met
       }
-      if fault.isOurs { strangers += 1 }
-      guard strangers < Self.strangerLimit else { throw .misconfigured(fault.label) }
+      guard !streak.note(fault) else { throw .misconfigured(fault.label) }
       let silence = clock.now().milliseconds(since: lastAnswer.withLock { $0 }) / 1000
       guard silence < patience else { throw .unreachable(fault.label) }
       complain(fault.label)
@@ -132,10 +156,11 @@ final class TransferCalls: Sendable {
         let isFresh = clock.now().milliseconds(since: token.obtainedAt) / 1000 < Self.freshSeconds
         switch error {
         case .grantRefused where isFresh, .misconfigured(.invalidRequest) where isFresh:
+          refusal.withLock { $0 = error.label }
           return .success(.refused(error.label))
-        case .grantRefused, .misconfigured(.invalidRequest): forgetToken(of: client)
+        case .grantRefused, .misconfigured(.invalidRequest): forget(token, of: client)
         default:
-          forgetToken(of: client)
+          forget(token, of: client)
           return .failure(error)
         }
       }
@@ -144,18 +169,41 @@ final class TransferCalls: Sendable {
 
   private func token(for client: ClientID) async throws(AppleFault) -> Token {
     let now = clock.now()
-    if let known = tokens.withLock({ $0[client] }),
-      now.milliseconds(since: known.obtainedAt) / 1000 < Self.tokenSeconds
-    {
-      return known
+    let access = tokens.withLock { tokens in
+      switch tokens[client] {
+      case .held(let token)? where now.milliseconds(since: token.obtainedAt) / 1000 < Self.tokenSeconds:
+        return Access.held(token)
+      case .awaited(let fetch)?: return .awaited(fetch)
+      case .held?, nil:
+        let fetch = Access.awaited(Task { await self.fetchToken(for: client) })
+        tokens[client] = fetch
+        return fetch
+      }
     }
-    let token = Token(
-      secret: try await endpoints.migrationToken(for: client, by: key), obtainedAt: clock.now())
-    tokens.withLock { $0[client] = token }
-    return token
+    switch access {
+    case .held(let token): return token
+    case .awaited(let fetch): return try await fetch.value.get()
+    }
   }
 
-  private func forgetToken(of client: ClientID) { tokens.withLock { $0[client] = nil } }
+  private func fetchToken(for client: ClientID) async -> Result<Token, AppleFault> {
+    do throws(AppleFault) {
+      let token = Token(
+        try await endpoints.migrationToken(for: client, by: key), obtainedAt: clock.now())
+      tokens.withLock { $0[client] = .held(token) }
+      return .success(token)
+    } catch {
+      tokens.withLock { $0[client] = nil }
+      return .failure(error)
+    }
+  }
+
+  /// Forgets a token that may be bad, and no other that has come in its place.
+  private func forget(_ token: Token, of client: ClientID) {
+    tokens.withLock { tokens in
+      if case .held(let held)? = tokens[client], held === token { tokens[client] = nil }
+    }
+  }
 
   /// A second at first, half a minute at last, never two the same; shorter when nobody wants to wait any more.
   private func pause(_ attempts: Int) async {
@@ -164,16 +212,6 @@ final class TransferCalls: Sendable {
     let end = clock.now().milliseconds + Int64(seconds * 1000)
     while !halt.isSet, clock.now().milliseconds < end {
       try? await Task.sleep(for: .milliseconds(100))
-    }
-  }
-}
-
-extension AppleFault {
-  /// Whether it is for an operator to mend.
-  fileprivate var isOurs: Bool {
-    switch self {
-    case .misconfigured, .grantRefused: true
-    case .throttled, .transient: false
     }
   }
 }

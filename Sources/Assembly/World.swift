@@ -6,6 +6,7 @@ package import Settings
 package import Storage
 internal import Glibc
 internal import Outbound
+internal import ProviderTokens
 internal import Telemetry
 
 /// The version that `version`, the log and outgoing requests name.
@@ -62,7 +63,7 @@ package func fetchAppleKeys(from url: String) async throws(FetchFault) -> KeySet
   } catch {
     throw FetchFault(cause: error.sentence)
   }
-  let outcome = await fetchKeySet(from: url, with: fetcher)
+  let outcome = await fetchKeySet(from: url, .keySet, with: fetcher)
   await fetcher.stop()
   switch outcome {
   case .success(let keys): return keys

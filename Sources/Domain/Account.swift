@@ -150,6 +150,18 @@ package struct LinkedIdentity: Sendable, Hashable {
 
   package var provider: String { identity.provider }
   package var subject: Subject { identity.subject }
+
+  /// The developer team whose subject this is: the one that the app came from until the person is moved.
+  ///
+  /// - Parameters:
+  ///   - present: Whose the apps are; nil when that is not known.
+  ///   - former: Whose they were, during a transfer.
+  package func team(among present: TeamID?, _ former: TeamID?) -> TeamID? {
+    guard let present, let transfer, transfer.team == present, transfer.state != .rekeyed else {
+      return present
+    }
+    return former ?? present
+  }
 }
 
 /// An account: a person as we know them.
@@ -200,6 +212,16 @@ package struct Account: Sendable, Equatable {
 
   package var displayName: String? { chosenName ?? name?.displayName }
 
+  /// The relay address under which a provider passes mail on to the person: the one that the identity names, or else the
+  /// account's. Nil where the address is no relay's.
+  package func relayedAddress(of linked: LinkedIdentity) -> EmailAddress? {
+    guard let named = linked.email.flatMap(EmailAddress.init), named != profile.email else {
+      return profile.isRelayed ? profile.email : nil
+    }
+    let bare = Profile(email: named, isEmailVerified: false, isPrivateEmail: false, realUserStatus: nil)
+    return bare.isRelayed ? named : nil
+  }
+
   /// The account's identity at a provider.
   package func identity(at provider: String) -> LinkedIdentity? {
     identities.first { $0.provider == provider }
@@ -223,12 +245,13 @@ package struct Account: Sendable, Equatable {
   }
 
   /// The state of the account's identity at Apple as the apps of a team see it: once the app has gone to the team that an
-  /// identity was exported for, its subject is one of another team until it is re-keyed.
+  /// identity was exported for, its subject is one of another team until it is re-keyed. Whom Apple would not name there
+  /// is on no way any more: what was last heard of the consent holds.
   ///
   /// - Parameter team: Whose the apps are now; nil when that is not known.
   package func credentialState(at team: TeamID?) -> CredentialState {
     guard let team, let transfer = identity(at: appleProviderID)?.transfer, transfer.isUnderWay,
-      transfer.team == team, credentialState == .authorized
+      transfer.state != .importRefused, transfer.team == team, credentialState == .authorized
     else { return credentialState }
     return .transferred
   }
@@ -243,13 +266,15 @@ package struct Account: Sendable, Equatable {
 
   /// Takes over what a newer token says. Nothing is wiped by silence: a name stays as first given, an address
   /// and a status stay until the provider names another. An address that did not come from a provider stays
-  /// whatever a provider says, unless it is the very one that the provider has verified.
+  /// whatever a provider says, unless it is the very one that the provider has verified, or one of a relay: nobody but
+  /// the provider can vouch for that, whoever brought it.
   package mutating func learn(_ news: Profile, name given: PersonName?, at now: UnixTime) {
     lastSignInAt = max(lastSignInAt, now)
     let isTaken: Bool
     if let email = news.email {
       isTaken =
-        emailOrigin == .provider || profile.email == nil || (profile.email == email && news.isEmailVerified)
+        emailOrigin == .provider || profile.email == nil || profile.isRelayed
+        || (profile.email == email && news.isEmailVerified)
     } else {
       isTaken = false
     }

@@ -13,6 +13,9 @@ package struct IdentityTransfer: Sendable, Hashable {
     case importRefused = "import_refused"
     /// Another account has that subject already.
     case conflict
+
+    /// Whether there is a transfer subject, but not yet the subject at the other team.
+    package var isUnderWay: Bool { [.exported, .importRefused, .conflict].contains(self) }
   }
 
   package let state: State
@@ -34,7 +37,7 @@ package struct IdentityTransfer: Sendable, Hashable {
   }
 
   /// Whether the identity has its transfer subject, but not yet the subject at the other team.
-  package var isUnderWay: Bool { subject != nil && state != .rekeyed }
+  package var isUnderWay: Bool { state.isUnderWay }
 
   /// The same at another stage.
   package func moved(to state: State, detail: String? = nil, at now: UnixTime) -> IdentityTransfer {

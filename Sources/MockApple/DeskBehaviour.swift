@@ -16,6 +16,8 @@ package enum DeskBehaviour: String, Sendable, CaseIterable {
   case sporadic
   /// `invalid_client` for every call.
   case stranger
+  /// Nobody is named on the way to another team: the app has gone, has not been accepted, or the 60 days are over.
+  case closed
   /// The identity token that comes for a code is another person's.
   case misattributed
 }

@@ -98,7 +98,9 @@ package final class TokenDesk: Sendable {
     case .stranger: return done("invalid_client", error(.invalidClient))
     case .sporadic where measure > 0 && number.isMultiple(of: measure):
       return done("invalid_client", error(.invalidClient))
-    case .good, .lost, .slow, .sporadic, .misattributed: break
+    case .closed where request.path == "/auth/usermigrationinfo":
+      return done("invalid_request", error(.invalidRequest))
+    case .good, .lost, .slow, .sporadic, .misattributed, .closed: break
     }
     do throws(DeskError) {
       guard let fields else { throw .unsupportedGrantType }
@@ -249,22 +251,24 @@ package final class TokenDesk: Sendable {
     else { throw .invalidToken }
     var out = JSONWriter()
     let person: String
+    // Whoever comes in is known by either subject, and may have taken the consent back as either.
+    let names: [String]
     switch (fields["sub"], fields["target"], fields["transfer_sub"]) {
     case (let subject?, let target?, nil):
       // Any team that is written as one will do, the sender's own as well: that is what Apple does.
       guard let id = TeamID(target), id.isUsual, Subject(subject) != nil else { throw .invalidRequest }
-      person = subject
+      (person, names) = (subject, [subject])
       out.member("transfer_sub", MockTransfer(person: subject, team: target).transferSubject)
     case (nil, nil, let transferSubject?):
       guard let transfer = MockTransfer(transferSubject), transfer.team == team else { throw .invalidRequest }
-      person = transfer.person
+      (person, names) = (transfer.person, [transfer.person, transfer.subject])
       out.member("sub", transfer.subject)
       out.member("email", transfer.relayAddress)
       out.member("is_private_email", true)
     default: throw .invalidRequest
     }
     let isHere = state.withLock { state in
-      guard !state.withdrawn.contains(key(person, client)) else { return false }
+      guard names.allSatisfy({ !state.withdrawn.contains(key($0, client)) }) else { return false }
       if state.moved[call, default: []].count < Self.memory { state.moved[call, default: []].insert(person) }
       return true
     }

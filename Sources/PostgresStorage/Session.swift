@@ -37,6 +37,7 @@ final class Session {
     noteGroup = PreparedText(name: "group", text: OwnSQL.failingUnlessOne(OwnSQL.noteGroup))
     foresight = Foresight(connection)
     var count = 0
+    var seldom: [String: PostgresStatement] = [:]
     let statements = SQLStatements(
       for: .postgres, announces: options.announces, nextAccountNumber: { numbers.next() }
     ) { text in
@@ -44,6 +45,13 @@ final class Session {
       return PostgresStatement(
         numbered("\(text)"), number: count, lock: role == .reads ? nil : OwnSQL.locks["\(text)"],
         on: connection)
+    }
+    statements.prepareText = { text in
+      if let known = seldom[text] { return .success(known) }
+      count += 1
+      let statement = PostgresStatement(numbered(text), number: count, lock: nil, on: connection)
+      seldom[text] = statement
+      return .success(statement)
     }
     ledger = SQLLedger(statements)
     writer = role == .reads ? [] : randomBytes(16)

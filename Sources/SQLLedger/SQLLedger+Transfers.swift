@@ -12,6 +12,9 @@ extension SQLLedger {
       slots.add(query.team.text)
       slots.add(query.retriesRefused)
       slots.add(Int64(limit))
+      guard query.half == .toExport else { return }
+      slots.add(query.own?.text)
+      slots.add(query.replacesOthers)
     }
     let read: (inout Row) throws(StorageError) -> TransferItem = { (row) throws(StorageError) in
       TransferItem(

@@ -6,7 +6,13 @@ enum TransferSQL {
   static let toExport: StaticString = """
     SELECT subject, client_id, CASE WHEN transfer_team = ?3 THEN transfer_subject END FROM identities
     WHERE provider = ?1 AND subject > ?2
-      AND (transfer_team IS NULL OR transfer_team <> ?3 OR ?4 = 1 AND transfer_state = 'export_refused')
+      AND CASE
+        WHEN ?3 = ?6 THEN FALSE
+        WHEN transfer_state IS NULL THEN TRUE
+        WHEN transfer_team = ?3 THEN ?4 = 1 AND transfer_state = 'export_refused'
+        WHEN transfer_team = ?6 THEN transfer_state = 'rekeyed'
+        ELSE ?7 = 1 OR transfer_state IN ('rekeyed', 'export_refused')
+      END
     ORDER BY subject LIMIT ?5
     """
 

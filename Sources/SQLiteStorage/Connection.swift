@@ -56,10 +56,29 @@ private let areStatisticsOff: Bool = csqlite_keep_no_statistics() == SQLITE_OK
 
   /// Compiles one statement, to be run many times.
   func prepare(_ sql: StaticString) throws(SQLiteError) -> SQLiteStatement {
+    let start = unsafe UnsafeRawPointer(sql.utf8Start).assumingMemoryBound(to: CChar.self)
+    return unsafe try prepare(start, sql.utf8CodeUnitCount, UInt32(SQLITE_PREPARE_PERSISTENT))
+  }
+
+  /// Compiles one statement, to be run now.
+  func prepare(_ sql: String) throws(SQLiteError) -> SQLiteStatement {
+    let bytes = sql.utf8.map { CChar(bitPattern: $0) }
+    let prepared = unsafe bytes.withUnsafeBufferPointer { text -> Result<SQLiteStatement, SQLiteError> in
+      guard let start = text.baseAddress else { return .failure(failure(SQLITE_MISUSE)) }
+      do throws(SQLiteError) {
+        return .success(unsafe try prepare(start, text.count, 0))
+      } catch {
+        return .failure(error)
+      }
+    }
+    return try prepared.get()
+  }
+
+  private func prepare(
+    _ text: UnsafePointer<CChar>, _ length: Int, _ flags: UInt32
+  ) throws(SQLiteError) -> SQLiteStatement {
     var prepared: OpaquePointer?
-    let code = unsafe sqlite3_prepare_v3(
-      raw, UnsafeRawPointer(sql.utf8Start).assumingMemoryBound(to: CChar.self), Int32(sql.utf8CodeUnitCount),
-      UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
+    let code = unsafe sqlite3_prepare_v3(raw, text, Int32(length), flags, &prepared, nil)
     guard code == SQLITE_OK, let statement = unsafe prepared else { throw failure(code) }
     return unsafe SQLiteStatement(owning: statement)
   }
@@ -133,6 +152,6 @@ func fileExists(at path: String) -> Bool {
 
 /// A name that SQLite takes for a file's and nothing else: not `:memory:`, nor a URI, nor the empty name of a
 /// database that is forgotten (sqlite.org/c3ref/open.html).
-private func plainName(of path: String) -> String {
+func plainName(of path: String) -> String {
   path.utf8.first == UInt8(ascii: "/") ? path : "./" + path
 }

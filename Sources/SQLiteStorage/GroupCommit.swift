@@ -134,6 +134,13 @@ private final class Session {
     }
     ledger = SQLLedger(statements)
     self.connection = connection
+    statements.prepareText = { [unowned self] text in
+      do throws(SQLiteError) {
+        return .success(try self.connection.prepare(text))
+      } catch {
+        return .failure(error.storageError)
+      }
+    }
   }
 
   /// Runs transactions as one; afterwards none is open.

@@ -16,6 +16,7 @@ struct Migration: Sendable {
     Migration(version: 6, script: text(of: PackageResources.V0006_notifications_sql)),
     Migration(version: 7, script: text(of: PackageResources.V0007_transfers_sql)),
     Migration(version: 8, script: text(of: PackageResources.V0008_apple_evidence_sql)),
+    Migration(version: 9, script: text(of: PackageResources.V0009_imports_sql)),
   ]
 }
 

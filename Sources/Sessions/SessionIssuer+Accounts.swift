@@ -89,7 +89,7 @@ extension SessionIssuer {
     var intent = AppleRevocationIntent(
       bearer: bearer(claims, at: now), secret: try sealed(secret, kind, at: now),
       fallbackClient: fallbackClient, redirectURI: redirectURI, origin: origin, now: now)
-    intent.team = teams.present
+    (intent.team, intent.formerTeam) = (teams.present, teams.former)
     let asked = intent
     let outcome = try await asking { () throws(StorageError) in try await storage.revokeAppleSecret(asked) }
     appleBell.ring()

@@ -6,6 +6,7 @@
 package import AppleIdentity
 package import Crypto
 package import Domain
+package import FirebaseIdentity
 package import Sessions
 package import Telemetry
 
@@ -37,6 +38,12 @@ package struct Settings: Sendable {
       case .postgres: "of BRAMLEY_DATABASE_URL"
       }
     }
+  }
+
+  /// Whose sessions are handed over, and where the keys of its tokens are.
+  package struct Firebase: Sendable, Equatable {
+    package let rules: FirebaseTokenRules
+    package let keysURL: String
   }
 
   /// Where to listen.
@@ -89,6 +96,8 @@ package struct Settings: Sendable {
   package let accountDeletedPolicy: AppleDeletionPolicy
   /// Where the app's back end is told of accounts; nil: nowhere.
   package let webhook: Webhook?
+  /// Nil: nobody comes over from Firebase.
+  package let firebase: Firebase?
   package let sessionAlgorithm: SignatureAlgorithm
   /// Seconds that a signing key signs; zero: until somebody asks for the next.
   package let keyRotation: Int64

@@ -23,6 +23,8 @@ package func readSettings(
   let trustedProxies = reader.trustedProxies()
   let isDevMode = reader.devMode(
     listeners: [("listen", listen), ("admin_listen", adminListen)], publicURL: publicURL, trustedProxies)
+  let sessionMaxTTL = reader.number("session_max_ttl", 600...315_360_000, default: 31_536_000)
+  let recentLoginWindow = reader.number("recent_login_window", 0...86_400, default: 300)
   let settings = Settings(
     listen: listen, adminListen: adminListen, tls: reader.tls(contents),
     publicURL: publicURL, projectID: projectID,
@@ -34,15 +36,17 @@ package func readSettings(
     oldAppleKey: reader.teamKey("apple_old_"),
     revalidationEndsSessions: reader.flag("revalidate_ends_sessions", default: true),
     accountDeletedPolicy: reader.accountDeletedPolicy(), webhook: reader.webhook(),
+    firebase: reader.firebase(
+      leeway: apple.rules.leeway, recentLoginWindow: recentLoginWindow, sessionMaxTTL: sessionMaxTTL),
     sessionAlgorithm: reader.sessionAlgorithm(),
     keyRotation: reader.number("key_rotation", 0...315_360_000, default: 2_592_000),
     sessionTTL: reader.number("session_ttl", Limits.sessionTokenSeconds, default: 3600),
     sessionIdleTTL: reader.number("session_idle_ttl", 600...315_360_000, default: 2_592_000),
-    sessionMaxTTL: reader.number("session_max_ttl", 600...315_360_000, default: 31_536_000),
+    sessionMaxTTL: sessionMaxTTL,
     sessionMaximum: Int(reader.number("session_max_per_user", 0...10_000, default: 0)),
     auditRetention: reader.number("audit_retention", 86_400...3_153_600_000, default: 31_536_000),
     clockLeeway: apple.rules.leeway, retryWindow: reader.number("retry_window", 0...3600, default: 120),
-    recentLoginWindow: reader.number("recent_login_window", 0...86_400, default: 300),
+    recentLoginWindow: recentLoginWindow,
     accountLinking: reader.accountLinking(), allowsAnonymous: reader.flag("anonymous"),
     customTokenKeys: reader.customTokenKeys(), returnURLs: reader.returnURLs(),
     allowedOrigins: reader.allowedOrigins(),

@@ -20,8 +20,7 @@ package struct Setting: Sendable {
     ].contains(name)
   }
 
-  /// Whether the value may come from a file named by `NAME_FILE`: secrets, what may have one in it, and what
-  /// nobody types.
+  /// Whether the value may come from a file named by `NAME_FILE`: secrets, what may hold one, and what nobody types.
   package var mayBeFile: Bool { isSecret || ["custom_token_keys", "database_url"].contains(name) }
 
   /// The name in the environment.
@@ -156,6 +155,12 @@ package let allSettings: [Setting] = [
     meaning:
       "comma list of the exact URLs at which the web flow may end: https, an app's own scheme, or http on "
       + "this machine"),
+  Setting(
+    name: "firebase_project_id", defaultText: "none", isSecret: false,
+    meaning: "the Firebase project whose sessions are handed over"),
+  Setting(
+    name: "firebase_keys_url", defaultText: "Google's", isSecret: false,
+    meaning: "where the keys of its tokens are, as key set or certificates; http only for loopback"),
   Setting(
     name: "allowed_origins", defaultText: "*", isSecret: false,
     meaning: "comma list of origins whose pages may call (CORS)"),

@@ -129,14 +129,13 @@ private func changeIdentities(
   of account: inout Account, _ change: AccountChange, at now: UnixTime, in ledger: inout some Ledger
 ) throws(StorageError) {
   for provider in change.removedProviders {
-    guard let removed = account.identity(at: provider) else { continue }
-    try ledger.delete(removed.identity)
-    // Nobody would know later whose it was.
-    if provider == appleProviderID,
+    // What comes back in the same call never went.
+    guard let removed = account.identity(at: provider),
       !change.addedIdentities.contains(where: { $0.identity == removed.identity })
-    {
-      try ledger.relinquish(removed.subject, of: account.id, at: now)
-    }
+    else { continue }
+    // Nobody would know later whose it was.
+    if provider == appleProviderID { try ledger.relinquish(removed, of: account.id, at: now) }
+    try ledger.delete(removed.identity)
     account.identities.removeAll { $0.provider == provider }
   }
   for added in change.addedIdentities {

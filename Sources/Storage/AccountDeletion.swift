@@ -34,12 +34,14 @@ package func decideAccountDeletion(
   }
   guard account.isDisabled || !intent.demandsDisabled else { return .notDisabled }
   try ledger.finishSessions(of: account.id, as: .ended, at: intent.now)
+  var remark: String?
   if let apple = account.identity(at: appleProviderID) {
-    try ledger.relinquish(apple.subject, of: account.id, at: intent.now)
+    remark = try ledger.relinquish(apple, of: account.id, at: intent.now)
   }
   try ledger.delete(account.id)
   try ledger.revoke(.account, of: account.id, at: intent.now)
-  try ledger.audit(.accountDeleted, by: intent.origin, at: intent.now, account: account.id)
+  try ledger.audit(
+    .accountDeleted, by: intent.origin, at: intent.now, account: account.id, detail: remark)
   try ledger.announce(
     .userDeleted, of: account.id, cause: WebhookCause(intent.origin.actor), at: intent.now)
   return .deleted(account)

@@ -31,6 +31,13 @@ package struct AppleGrant: Sendable, Equatable {
 
   package var id: AppleSecretID { secret.id }
 
+  /// The same of a person who has another subject by now.
+  func moved(to subject: Subject) -> AppleGrant {
+    AppleGrant(
+      secret: secret, account: account, subject: subject, client: client, obtainedAt: obtainedAt,
+      checkedAt: checkedAt, dueAt: dueAt, team: team)
+  }
+
   /// When it is looked at again after a look now: a day later at the earliest, and each at another second of the day.
   package func nextLook(after now: UnixTime) -> UnixTime { secret.nextLook(after: now) }
 }
@@ -100,12 +107,13 @@ package func decideAppleGrantReport(
     try ledger.update(grant)
     return false
   case .refused:
-    try ledger.deleteAppleGrant(grant.id)
     let identity = ProviderIdentity(provider: appleProviderID, subject: grant.subject)
+    let holder = try ledger.account(holding: identity)
+    // Of who goes to another team Apple may say so because the app has gone already: that is no word about the consent.
+    if holder?.identity(at: appleProviderID)?.transfer?.isUnderWay ?? false { return false }
+    try ledger.deleteAppleGrant(grant.id)
     // Who signed in since Apple was asked has consented again.
-    guard let account = try ledger.account(holding: identity),
-      !account.hasReturnedToApple(since: report.askedAt - 1)
-    else {
+    guard let account = holder, !account.hasReturnedToApple(since: report.askedAt - 1) else {
       return false
     }
     let apple = Origin(actor: .apple)

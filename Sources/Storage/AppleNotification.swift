@@ -103,10 +103,15 @@ private func apply(
   _ intent: AppleNotificationIntent, in ledger: inout some Ledger
 ) throws(StorageError) -> AppleEventOutcome {
   let identity = ProviderIdentity(provider: appleProviderID, subject: subject)
-  let account = try ledger.account(holding: identity)
+  let account = try ledger.account(holdingOrHavingHeld: identity)
   let outcome: AppleEventOutcome
-  if let account, let linked = account.identities.first(where: { $0.identity == identity }) {
+  if let account, let linked = account.identity(at: appleProviderID) {
     switch change {
+    // What the person allowed the team that the app came from, and its relay, are over with the move. That the account
+    // at Apple is gone is true of the person, whatever he is called.
+    case .emailDisabled where linked.identity != identity, .emailEnabled where linked.identity != identity,
+      .consentRevoked where linked.identity != identity:
+      outcome = .stale
     case .emailDisabled, .emailEnabled:
       outcome = try mark(
         linked, of: account, isDeliverable: change == .emailEnabled, at: moment, email, intent, in: &ledger)

@@ -11,8 +11,10 @@ package struct AppleRevocationIntent: Sendable {
   package let redirectURI: String?
   package let origin: Origin
   package let now: UnixTime
-  /// The team whose client that is.
+  /// The team whose the apps are.
   package var team: TeamID?
+  /// Whose they were, during a transfer.
+  package var formerTeam: TeamID?
 
   package init(
     bearer: SessionBearer, secret: AppleSecret, fallbackClient: ClientID, redirectURI: String?,
@@ -53,8 +55,8 @@ package func decideAppleRevocation(
     AppleWork(
       secret: intent.secret, kind: intent.secret.kind == .code ? .exchangeThenRevoke : .revoke,
       account: account.id, subject: apple.subject, client: apple.client ?? intent.fallbackClient,
-      redirectURI: intent.redirectURI, createdAt: intent.now, dueAt: intent.now, team: intent.team,
-      isBrought: true))
+      redirectURI: intent.redirectURI, createdAt: intent.now, dueAt: intent.now,
+      team: apple.team(among: intent.team, intent.formerTeam), isBrought: true))
   try ledger.audit(
     .appleRevocationAsked, by: intent.origin, at: intent.now, account: account.id,
     session: intent.bearer.session, detail: intent.secret.kind.rawValue)

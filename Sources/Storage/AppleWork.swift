@@ -257,16 +257,24 @@ extension Ledger {
         redirectURI: nil, createdAt: now, dueAt: now, team: grant.team))
   }
 
-  /// Lets go of a person: the tokens that Apple gave for him are to be revoked, and codes that wait as well.
+  /// Lets go of a person: the tokens that Apple gave for him are to be revoked, and codes that wait as well. Where another
+  /// account is the same person's, under the subject of another team, they are only forgotten: it is his consent still.
   ///
-  /// - Parameter subject: At Apple.
+  /// - Parameter linked: At Apple.
+  /// - Returns: A word for the audit where nothing is revoked.
+  @discardableResult
   mutating func relinquish(
-    _ subject: Subject, of account: AccountID, at now: UnixTime
-  ) throws(StorageError) {
-    for grant in try appleGrants(of: subject) {
-      try queueRevocation(of: grant, for: account, at: now)
+    _ linked: LinkedIdentity, of account: AccountID, at now: UnixTime
+  ) throws(StorageError) -> String? {
+    let grants = try appleGrants(of: linked.subject)
+    let waiting = try appleWork(of: account).filter { $0.subject == linked.subject }
+    if try isKnown(linked, otherwiseThanBy: account) {
+      for grant in grants { try deleteAppleGrant(grant.id) }
+      for work in waiting { try deleteAppleWork(work.id) }
+      return "apple_consent_stays"
     }
-    for var work in try appleWork(of: account) where work.subject == subject {
+    for grant in grants { try queueRevocation(of: grant, for: account, at: now) }
+    for var work in waiting {
       switch work.kind {
       case .exchange: work.kind = .exchangeThenRevoke
       case .revoke: work.subject = nil
@@ -274,5 +282,19 @@ extension Ledger {
       }
       try update(work)
     }
+    let isGivenBack = linked.credentialState != .authorized
+    return grants.isEmpty && waiting.isEmpty && !isGivenBack ? "apple_nothing_to_revoke" : nil
+  }
+
+  /// Whether a person has another account, under the subject that he has, or had, at the other team.
+  private mutating func isKnown(
+    _ linked: LinkedIdentity, otherwiseThanBy account: AccountID
+  ) throws(StorageError) -> Bool {
+    let others = [linked.formerSubject, try subject(formerly: linked.subject)]
+    for other in others.compactMap(\.self) {
+      let holder = try self.account(holding: ProviderIdentity(provider: linked.provider, subject: other))
+      if let holder, holder.id != account { return true }
+    }
+    return false
   }
 }

@@ -19,6 +19,10 @@ package protocol Ledger {
   mutating func update(_ account: Account) throws(StorageError)
   /// Removes the account and its identities. Its sessions stay, to be told from sessions that never were.
   mutating func delete(_ account: AccountID) throws(StorageError)
+  /// Writes that an import brought an account; this goes with the account and with nothing else.
+  mutating func markImported(_ account: AccountID, at now: UnixTime) throws(StorageError)
+  /// When an import brought the account; nil for every other.
+  mutating func importDate(of account: AccountID) throws(StorageError) -> UnixTime?
 
   mutating func insert(_ identity: LinkedIdentity, of account: AccountID) throws(StorageError)
   /// Writes what the provider says of the person.
@@ -243,13 +247,14 @@ extension LedgerStorage {
   }
 
   package func create(
-    _ accounts: [Account], sharingEmails: Bool, by origin: Origin, at now: UnixTime
+    _ accounts: [Account], sharingEmails: Bool, areImported: Bool, by origin: Origin, at now: UnixTime
   ) async throws(StorageError) -> [AccountCreationOutcome] {
     try await transact { (book) throws(StorageError) in
       var outcomes: [AccountCreationOutcome] = []
       for account in accounts {
         outcomes.append(
-          try decideCreation(of: account, sharesEmail: sharingEmails, by: origin, at: now, in: &book))
+          try decideCreation(
+            of: account, sharesEmail: sharingEmails, isImport: areImported, by: origin, at: now, in: &book))
       }
       return outcomes
     }

@@ -6,7 +6,7 @@ extension MemoryLedger {
     _ query: TransferQuery, after subject: Subject?, limit: Int
   ) throws(StorageError) -> [TransferItem] {
     let wanted = applesIdentities.filter { _, identity in
-      query.admits(identity)
+      query.admits(identity.stage)
         && (subject?.text.utf8.lexicographicallyPrecedes(identity.subject.text.utf8) ?? true)
     }
     let sorted = wanted.map(\.1).sorted {

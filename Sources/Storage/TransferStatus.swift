@@ -30,19 +30,41 @@ package struct TransferStatus: Sendable, Equatable {
   package let team: TeamID
   /// Identities at Apple, of whatever team.
   package let identities: Int
-  package let counts: [IdentityTransfer.State: Int]
-  /// Other teams that people are or were on the way to.
-  package let otherTeams: [TeamID]
+  /// Those that are or were on a way, to whatever team.
+  package let movers: [TransferCount]
   /// At most ``Limits/shownTransferConflicts``.
   package let conflicts: [TransferConflict]
   /// Until when people can be moved; nil when nobody said when the transfer was accepted.
   package let endsAt: UnixTime?
 
-  /// How many are at a stage.
-  package func count(_ state: IdentityTransfer.State) -> Int { counts[state] ?? 0 }
+  /// How many are at a stage of the way to this team.
+  package func count(_ state: IdentityTransfer.State) -> Int {
+    movers.first { $0.team == team && $0.state == state }?.count ?? 0
+  }
 
-  /// Identities of which nothing was asked yet.
-  package var left: Int { identities - counts.values.reduce(0, +) }
+  /// Whether anybody is or was on the way to this team.
+  package var isBegun: Bool { movers.contains { $0.team == team } }
+
+  /// Other teams that people are or were on the way to.
+  package var otherTeams: [TeamID] {
+    Set(movers.map(\.team)).subtracting([team]).sorted { $0.text < $1.text }
+  }
+
+  /// How many are still to be asked about.
+  package func left(of query: TransferQuery) -> Int {
+    let resting = identities - movers.reduce(0) { $0 + $1.count }
+    return movers.reduce(query.admits(nil) ? resting : 0) { sum, mover in
+      query.admits((mover.state, mover.team)) ? sum + mover.count : sum
+    }
+  }
+
+  /// How many would lose what Apple gave for another team if they went out to this one.
+  package func replaced(by query: TransferQuery) -> Int {
+    movers.reduce(0) { sum, mover in
+      let isOther = mover.team != query.team && mover.team != query.own
+      return isOther && mover.state.isUnderWay ? sum + mover.count : sum
+    }
+  }
 }
 
 /// The name of the lease that says until when people can be moved to the team that holds it.
@@ -57,8 +79,12 @@ extension LedgerStorage {
     }
   }
 
-  package func write(_ export: TransferExport) async throws(StorageError) -> TransferOutcome {
-    try await transact { (book) throws(StorageError) in try decideTransferExport(export, in: &book) }
+  package func write(
+    _ export: TransferExport, by origin: Origin
+  ) async throws(StorageError) -> TransferOutcome {
+    try await transact { (book) throws(StorageError) in
+      try decideTransferExport(export, by: origin, in: &book)
+    }
   }
 
   package func write(
@@ -71,12 +97,10 @@ extension LedgerStorage {
 
   package func transferStatus(to team: TeamID) async throws(StorageError) -> TransferStatus {
     try await read { (book) throws(StorageError) in
-      let counts = try book.transferCounts()
       let window = try book.lease(windowName)
       return TransferStatus(
         team: team, identities: try book.identityCount(at: appleProviderID),
-        counts: counts.reduce(into: [:]) { if $1.team == team { $0[$1.state, default: 0] += $1.count } },
-        otherTeams: Set(counts.map(\.team)).subtracting([team]).sorted { $0.text < $1.text },
+        movers: try book.transferCounts(),
         conflicts: try book.transferConflicts(to: team, limit: Limits.shownTransferConflicts),
         endsAt: window?.holder == team.text ? window?.until : nil)
     }

@@ -10,32 +10,41 @@ internal import Wire
 ///
 /// - Parameter list: The arguments behind `transfer`.
 func transfer(_ list: [String]) async throws(CommandFault) -> Int32 {
-  let halt = Halt()
-  do {
-    let signals = try nodeSignals()
-    Task { for await signal in signals where signal == .stop { halt.set() } }
-  } catch {
-    throw CommandFault(status: error.exitStatus, message: error.sentence)
-  }
+  let conduct = Conduct()
+  try onStopSignal { conduct.stop() }
   let options: [String: Set<String>] = [
     "export": ["config", "target", "limit", "patience"],
     "import": ["config", "accepted", "limit", "patience"],
     "status": ["config", "target", "accepted"],
   ]
+  let switches: [String: Set<String>] = [
+    "export": ["json", "dry-run", "retry-refused", "replace"],
+    "import": ["json", "dry-run", "retry-refused"],
+  ]
   let word = list.first ?? ""
   guard let known = options[word] else { throw .usage("apple transfer takes `export`, `import` or `status`") }
   let arguments = try parse(
-    Array(list.dropFirst()), options: known,
-    switches: word == "status" ? ["json"] : ["json", "dry-run", "retry-refused"])
+    Array(list.dropFirst()), options: known, switches: switches[word] ?? ["json"])
   guard arguments.words.isEmpty else { throw .usage("apple transfer \(word) takes options only") }
   switch word {
-  case "export": return try await exportPeople(arguments, halt)
-  case "import": return try await importPeople(arguments, halt)
+  case "export": return try await exportPeople(arguments, conduct)
+  case "import": return try await importPeople(arguments, conduct)
   default: return try await showTransfer(arguments)
   }
 }
 
-private func exportPeople(_ arguments: Arguments, _ halt: Halt) async throws(CommandFault) -> Int32 {
+/// What a run is stopped by, and what it says on the way.
+private struct Conduct: Sendable {
+  let halt = Halt()
+  let line = ProgressLine()
+
+  func stop() {
+    halt.set()
+    line.stop(after: halt.underWay)
+  }
+}
+
+private func exportPeople(_ arguments: Arguments, _ conduct: Conduct) async throws(CommandFault) -> Int32 {
   guard let target = try target(arguments) else {
     throw .usage("--target is missing: the id of the team the app goes to")
   }
@@ -49,54 +58,48 @@ private func exportPeople(_ arguments: Arguments, _ halt: Halt) async throws(Com
     if let old = settings.oldAppleKey?.teamID, old.isSame(as: target) {
       throw .usage("--target \(target) is the team of BRAMLEY_APPLE_OLD_TEAM_ID, which the app came from")
     }
-    let query = TransferQuery(half: .toExport, team: target, retriesRefused: arguments.has("retry-refused"))
-    if arguments.has("dry-run") {
-      let status = try await status(of: target, in: storage)
-      let count = status.left + (query.retriesRefused ? status.count(.exportRefused) : 0)
-      return report(dryRun: count, of: status, arguments)
-    }
-    let tally = try await run(query, settings, storage, arguments, halt)
-    if tally.moved > 0 {
-      try await fromStorage { () throws(StorageError) in
-        try await storage.append(
-          AuditEntry(
-            at: WallClock.system.now(), action: .appleTransferExported, actor: Actor.command.text,
-            account: nil, session: nil, address: [], requestID: nil, detail: "\(target) \(tally.moved)"))
-      }
-    }
+    let query = TransferQuery(
+      half: .toExport, team: target, own: own, retriesRefused: arguments.has("retry-refused"),
+      replacesOthers: arguments.has("replace"))
+    let before = try await status(of: target, in: storage)
+    try before.checkOthers(query)
+    if arguments.has("dry-run") { return report(dryRun: query, of: before, end: before.endsAt, arguments) }
+    let tally = try await run(query, settings, storage, arguments, conduct)
     let present = try await status(of: target, in: storage)
-    report(tally, "exported", present, left: present.left, arguments)
+    report(tally, "exported", present, query, arguments)
     return tally.isHalted || present.count(.exportRefused) > 0 ? ExitStatus.refused : ExitStatus.done
   }
 }
 
-private func importPeople(_ arguments: Arguments, _ halt: Halt) async throws(CommandFault) -> Int32 {
+private func importPeople(_ arguments: Arguments, _ conduct: Conduct) async throws(CommandFault) -> Int32 {
   let accepted = try acceptance(arguments)
   return try await withDatabase(arguments, open: openDatabaseForChange) {
     settings, storage throws(CommandFault) in
     let own = try ownTeam(settings)
-    let query = TransferQuery(half: .toImport, team: own, retriesRefused: arguments.has("retry-refused"))
+    let query = TransferQuery(
+      half: .toImport, team: own, own: own, retriesRefused: arguments.has("retry-refused"))
     let before = try await status(of: own, in: storage)
-    if before.counts.isEmpty, let other = before.otherTeams.first {
+    if !before.isBegun, let other = before.otherTeams.first {
       throw CommandFault(
         status: ExitStatus.configuration,
         message:
           "nobody was exported for team \(own), but for \(other): import runs with the key of the team that "
           + "the app went to (BRAMLEY_APPLE_TEAM_ID)")
     }
-    if arguments.has("dry-run") {
-      let count = before.toImport + (query.retriesRefused ? before.count(.importRefused) : 0)
-      return report(dryRun: count, of: before, arguments)
+    let end = accepted.map { $0 + Limits.transferSeconds } ?? before.endsAt
+    if let end, end < WallClock.system.now() {
+      complain("warning: the 60 days since the acceptance are over: Apple may name nobody any more")
     }
+    if arguments.has("dry-run") { return report(dryRun: query, of: before, end: end, arguments) }
     if accepted != nil || before.toImport > 0 {
       try await fromStorage { () throws(StorageError) in
         try await storage.noteTransferAcceptance(
           by: own, at: accepted ?? WallClock.system.now(), replacesOther: accepted != nil)
       }
     }
-    let tally = try await run(query, settings, storage, arguments, halt)
+    let tally = try await run(query, settings, storage, arguments, conduct)
     let present = try await status(of: own, in: storage)
-    report(tally, "rekeyed", present, left: present.toImport, arguments)
+    report(tally, "rekeyed", present, query, arguments)
     let isWhole = present.count(.importRefused) == 0 && present.count(.conflict) == 0
     return tally.isHalted || !isWhole ? ExitStatus.refused : ExitStatus.done
   }
@@ -110,16 +113,17 @@ private func showTransfer(_ arguments: Arguments) async throws(CommandFault) -> 
     if let wanted { team = wanted } else { team = try ownTeam(settings) }
     var shown = try await status(of: team, in: storage)
     // Before the app has gone, those that are on the way are on the way to somebody else.
-    if wanted == nil, shown.counts.isEmpty, let other = shown.otherTeams.first {
+    if wanted == nil, !shown.isBegun, let other = shown.otherTeams.first {
       shown = try await status(of: other, in: storage)
     }
     let end = accepted.map { $0 + Limits.transferSeconds } ?? shown.endsAt
+    let own = settings.appleKey?.teamID
     if arguments.has("json") {
       var out = JSONWriter(reserving: 512)
-      out.write(shown, end: end)
+      out.write(shown, from: own, end: end)
       printJSON(out)
     } else {
-      print(shown.text(end: end))
+      print(shown.text(from: own, end: end))
     }
     return ExitStatus.done
   }
@@ -155,15 +159,18 @@ private func status(of team: TeamID, in storage: any Storage) async throws(Comma
 }
 
 private func run(
-  _ query: TransferQuery, _ settings: Settings, _ storage: any Storage, _ arguments: Arguments, _ halt: Halt
+  _ query: TransferQuery, _ settings: Settings, _ storage: any Storage, _ arguments: Arguments,
+  _ conduct: Conduct
 ) async throws(CommandFault) -> TransferTally {
   let limit = try arguments.number("limit", 1...(1 << 40)).map { Int($0) }
   let patience = try arguments.number("patience", 1...604_800) ?? 3600
-  let line = ProgressLine()
-  let move = AppleTransfer(settings, storage: storage, halt: halt) { word in line.complain(word) }
+  let line = conduct.line
+  let move = AppleTransfer(settings, storage: storage, halt: conduct.halt) { word in line.complain(word) }
   do {
     let order = TransferOrder(query: query, limit: limit, patience: patience)
-    let tally = try await move.run(order) { line.show($0) }
+    let tally = try await move.run(order) {
+      line.show("\($0.asked) asked about, \($0.moved) moved, \($0.refused) refused")
+    }
     line.end()
     return tally
   } catch {
@@ -172,18 +179,25 @@ private func run(
   }
 }
 
-private func report(dryRun count: Int, of status: TransferStatus, _ arguments: Arguments) -> Int32 {
-  tell(arguments, "\(count) people would be asked about\n\(status.text(end: status.endsAt))") { out in
+private func report(
+  dryRun query: TransferQuery, of status: TransferStatus, end: UnixTime?, _ arguments: Arguments
+) -> Int32 {
+  let count = status.left(of: query)
+  tell(
+    arguments, "\(count) people would be asked about\n\(status.text(from: query.own, end: end))"
+  ) { out in
     out.member("dryRun", true)
     out.member("wouldAsk", Int64(count))
-    out.write(status, end: status.endsAt)
+    out.write(status, from: query.own, end: end)
   }
   return ExitStatus.done
 }
 
 private func report(
-  _ tally: TransferTally, _ done: String, _ status: TransferStatus, left: Int, _ arguments: Arguments
+  _ tally: TransferTally, _ done: String, _ status: TransferStatus, _ query: TransferQuery,
+  _ arguments: Arguments
 ) {
+  let left = query.half == .toExport ? status.left(from: query.own) : status.toImport
   let words = done == "exported" ? "exported" : "re-keyed"
   let conflicts = tally.conflicts > 0 ? ", \(tally.conflicts) met another account" : ""
   let halted = tally.isHalted ? "; it was stopped, and the same command goes on" : ""
@@ -213,14 +227,42 @@ extension TransferStatus {
     count(.exported) + count(.rekeyed) + count(.importRefused) + count(.conflict)
   }
 
-  fileprivate func text(end: UnixTime?) -> String {
+  /// How many the team that asks can still export; everybody before the first export, when nobody has said where to.
+  fileprivate func left(from own: TeamID?) -> Int {
+    left(of: TransferQuery(half: .toExport, team: team, own: movers.isEmpty ? nil : own))
+  }
+
+  /// Nobody loses what Apple gave for another team unless that is asked for; who is still to come in to the team that asks
+  /// is left alone, and it is said.
+  fileprivate func checkOthers(_ query: TransferQuery) throws(CommandFault) {
+    let count = replaced(by: query)
+    guard count == 0 || query.replacesOthers else {
+      let teams = otherTeams.filter { $0 != query.own }.map(\.text).joined(separator: ", ")
+      throw CommandFault(
+        status: ExitStatus.refused,
+        message: "\(count) people were exported for \(teams) and would lose that: if \(query.team) is meant, "
+          + "--replace exports them for it instead")
+    }
+    let arriving = movers.filter { $0.team == query.own && $0.state != .rekeyed }.reduce(0) { $0 + $1.count }
+    if arriving > 0 {
+      complain(
+        "\(arriving) people have not come in to our own team yet, which cannot export them: they are left alone"
+      )
+    }
+  }
+
+  fileprivate func text(from own: TeamID?, end: UnixTime?) -> String {
     var lines = [
       "to team           \(team)", "identities        \(identities)", "exported          \(exported)",
       "re-keyed          \(count(.rekeyed))",
       "refused           \(count(.exportRefused)) at the export, \(count(.importRefused)) at the import",
-      "met another       \(count(.conflict))", "left to export    \(left)", "left to import    \(toImport)",
+      "met another       \(count(.conflict))", "left to export    \(left(from: own))",
+      "left to import    \(toImport)",
     ]
-    if let end { lines.append("days left         \(daysLeft(until: end))") }
+    if let end {
+      let days = daysLeft(until: end)
+      lines.append("days left         \(days)\(days == 0 ? ": Apple may name nobody any more" : "")")
+    }
     for conflict in conflicts { lines.append("conflict          \(conflict.account) and \(conflict.other)") }
     for other in otherTeams { lines.append("also              \(other)") }
     return lines.joined(separator: "\n")
@@ -232,7 +274,7 @@ extension TransferStatus {
 }
 
 extension JSONWriter {
-  fileprivate mutating func write(_ status: TransferStatus, end: UnixTime?) {
+  fileprivate mutating func write(_ status: TransferStatus, from own: TeamID?, end: UnixTime?) {
     member("target", status.team.text)
     member("identities", Int64(status.identities))
     member("exported", Int64(status.exported))
@@ -241,7 +283,7 @@ extension JSONWriter {
     member("exportRefused", Int64(status.count(.exportRefused)))
     member("importRefused", Int64(status.count(.importRefused)))
     member("conflicts", Int64(status.count(.conflict)))
-    member("left", Int64(status.left))
+    member("left", Int64(status.left(from: own)))
     member("toImport", Int64(status.toImport))
     if let end {
       member("endsAt", end.seconds)

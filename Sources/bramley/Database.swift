@@ -7,7 +7,7 @@ internal import Wire
 /// Runs a command's work on the database of the settings, which is only read: a service that runs meanwhile, of
 /// another version too, is not disturbed.
 func withDatabase(
-  _ arguments: Arguments, _ work: (Settings, any Storage) async throws(CommandFault) -> Int32
+  _ arguments: Arguments, _ work: (Settings, any CountedStorage) async throws(CommandFault) -> Int32
 ) async throws(CommandFault) -> Int32 {
   try await withDatabase(arguments, open: inspectDatabase, work)
 }
@@ -15,7 +15,7 @@ func withDatabase(
 /// Runs a command's work on the database of the settings.
 func withDatabase(
   _ arguments: Arguments, open: (Settings) throws(StartFault) -> any CountedStorage,
-  _ work: (Settings, any Storage) async throws(CommandFault) -> Int32
+  _ work: (Settings, any CountedStorage) async throws(CommandFault) -> Int32
 ) async throws(CommandFault) -> Int32 {
   let settings = try loadSettings(arguments)
   guard !settings.database.isAbsent else {

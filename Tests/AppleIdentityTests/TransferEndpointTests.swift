@@ -87,4 +87,14 @@ private let recipient = TeamID(unchecked: "RECIPIENT2")
         of: Subject(unchecked: "001.alice"), to: recipient, with: Secret("a"), for: client, by: key)
     }
   }
+
+  @Test
+  func `only who is unknown to Apple four times in a row is unknown, and an outage between says nothing`() {
+    let (stranger, outage) = (AppleFault.misconfigured(.invalidClient), AppleFault.transient(.serverError))
+    var streak = StrangerStreak()
+    let answers = [stranger, stranger, stranger, outage, stranger, stranger, .grantRefused, stranger].map {
+      streak.note($0)
+    }
+    #expect(answers == [false, false, false, false, false, false, false, true])
+  }
 }

@@ -13,7 +13,13 @@ private let allowed: [String: Set<String>] = [
   "JOSE": ["Crypto", "Domain", "Wire"],
   "Storage": ["Domain", "Synchronization"],
   "BramleyVerifier": ["Crypto", "Domain", "Glibc", "JOSE", "Outbound", "Synchronization", "Wire"],
-  "AppleIdentity": ["Crypto", "Domain", "JOSE", "Synchronization", "Wire"],
+  // The app's kit, for wherever an app runs; what is Apple's own is imported only where it can be.
+  "BramleyClient": [
+    "AuthenticationServices", "CryptoKit", "Foundation", "FoundationNetworking", "Security",
+  ],
+  "ProviderTokens": ["Crypto", "Domain", "JOSE", "Synchronization", "Wire"],
+  "AppleIdentity": ["Crypto", "Domain", "JOSE", "ProviderTokens", "Wire"],
+  "FirebaseIdentity": ["Crypto", "Domain", "ProviderTokens", "Wire"],
   "Sessions": ["Crypto", "Domain", "JOSE", "Storage", "Synchronization", "Wire"],
   "SQLLedger": ["Domain", "Storage"],
   "SQLiteStorage": ["CSQLite", "Domain", "Glibc", "SQLLedger", "Storage", "Synchronization", "Threads"],
@@ -21,13 +27,14 @@ private let allowed: [String: Set<String>] = [
     "CPostgres", "Domain", "Glibc", "SQLLedger", "Storage", "Synchronization", "Threads",
   ],
   "API": [
-    "AppleIdentity", "Crypto", "Domain", "HTTPServer", "Sessions", "Storage", "Synchronization", "Telemetry",
-    "Wire",
+    "AppleIdentity", "Crypto", "Domain", "FirebaseIdentity", "HTTPServer", "ProviderTokens", "Sessions",
+    "Storage",
+    "Synchronization", "Telemetry", "Wire",
   ],
-  "Settings": ["AppleIdentity", "CYAML", "Crypto", "Domain", "Sessions", "Telemetry"],
+  "Settings": ["AppleIdentity", "CYAML", "Crypto", "Domain", "FirebaseIdentity", "Sessions", "Telemetry"],
   "Assembly": [
     "API", "AppleIdentity", "Crypto", "Domain", "Glibc", "HTTPServer", "JOSE", "Outbound",
-    "PostgresStorage", "SQLiteStorage", "Sessions",
+    "PostgresStorage", "ProviderTokens", "SQLLedger", "SQLiteStorage", "Sessions",
     "Settings", "Storage", "Synchronization", "Telemetry", "Threads", "Wire",
   ],
   "MockApple": ["Crypto", "Domain", "Glibc", "HTTPServer", "JOSE", "Synchronization", "Threads", "Wire"],
@@ -84,10 +91,16 @@ private let present: [String: Set<String>] = Dictionary(
     }
   }
 
-  @Test func `Foundation is nowhere below the tests`() {
-    for (module, names) in present {
+  @Test func `Foundation is nowhere below the tests but in the app's kit`() {
+    for (module, names) in present where module != "BramleyClient" {
       #expect(names.filter { $0.hasPrefix("Foundation") } == [], "\(module) imports Foundation")
     }
+  }
+
+  @Test func `the app's kit and the service know nothing of each other`() {
+    let modules = Set(present.keys)
+    #expect(present["BramleyClient"]?.isDisjoint(with: modules) == true)
+    for (module, names) in present { #expect(!names.contains("BramleyClient"), "\(module)") }
   }
 
   @Test func `a C module has exactly one importer, which hides it`() {
@@ -114,10 +127,14 @@ private let present: [String: Set<String>] = Dictionary(
     }
   }
 
-  @Test func `Apple's rules and our sessions never import each other`() {
-    #expect(present["AppleIdentity"]?.contains("Sessions") == false)
-    #expect(present["Sessions"]?.contains("AppleIdentity") == false)
-    #expect(present["AppleIdentity"]?.contains("Storage") == false)
+  @Test func `providers' rules and our sessions never import each other`() {
+    let rules: Set = ["AppleIdentity", "FirebaseIdentity"]
+    for module in ["Sessions", "Storage", "ProviderTokens"] {
+      #expect(present[module]?.isDisjoint(with: rules) == true)
+    }
+    for module in rules {
+      #expect(present[module]?.isDisjoint(with: rules.union(["Sessions", "Storage"])) == true)
+    }
   }
 
   @Test func `the service holds nothing of the stand-in for Apple`() {

@@ -1,6 +1,7 @@
 internal import AppleIdentity
 internal import Domain
 internal import HTTPServer
+internal import ProviderTokens
 internal import Sessions
 internal import Storage
 internal import Telemetry
@@ -184,7 +185,10 @@ struct SignInOperation: Sendable {
       let session = try await call.openingAccount(isWanted: order.createsAccount, open)
       return .signedIn(
         SignedIn(
-          session: session, subject: proof.subject, idToken: proof.token?.text, rawNonce: proof.rawNonce,
+          session: session,
+          // A late token of the team that the app came from names another subject than the one that counts.
+          subject: session.account.identity(at: appleProviderID)?.subject ?? proof.subject,
+          idToken: proof.token?.text, rawNonce: proof.rawNonce,
           rawUserInfo: proof.token?.claimsText))
     } catch {
       switch error {

@@ -263,6 +263,12 @@ CREATE INDEX webhook_events_of_account ON webhook_events (account, position) WHE
 CREATE INDEX webhook_events_dead ON webhook_events (position) WHERE dead_at IS NOT NULL;
 CREATE INDEX webhook_events_end ON webhook_events (coalesce(dead_at, gives_up_at));
 
+-- Which accounts another system's export brought, and when: a session of that system is handed over for these alone.
+CREATE TABLE imported_accounts (
+  account     BIGINT NOT NULL PRIMARY KEY REFERENCES accounts (number) ON DELETE CASCADE,
+  imported_at BIGINT NOT NULL
+);
+
 -- Whose lock has the transactions wait for each other that decide on what is not there, or on several rows.
 CREATE TABLE locks (
   name TEXT NOT NULL PRIMARY KEY

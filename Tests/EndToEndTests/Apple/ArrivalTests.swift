@@ -113,6 +113,8 @@ struct ArrivalTests {
       #expect(late.localID == before.localID)
       #expect(try await stage.people() == ["1", "1"])
       let transfer = MockTransfer(person: subject, team: MockTeam.otherID)
+      let again = try await service.trySignIn(Mint.credential { $0.subject = subject })
+      #expect(try again.json.text("federatedId") == transfer.subject)
       #expect(try await stage.sql("SELECT email FROM accounts") == transfer.relayAddress)
       #expect(try await stage.sql("SELECT subject FROM identities") == transfer.subject)
     }
@@ -139,10 +141,12 @@ struct ArrivalTests {
   @Test func `who came before the transfer reached him has two accounts until an operator decides`()
     async throws
   {
-    try await withExported { _, stage, service, subject, before in
+    try await withExported { apple, stage, service, subject, before in
       let transfer = MockTransfer(person: subject, team: MockTeam.otherID)
       // A token without the claim: then nobody can know.
-      let newer = try await service.signIn(Mint.credential { $0.subject = transfer.subject })
+      let (credential, code) = try Mint.credentialWithCode { $0.subject = transfer.subject }
+      let newer = try await service.signIn(with: code, credential)
+      try await eventually("its token is kept") { try await stage.grants() == 1 }
       #expect(newer.localID != before.localID)
       let first = try await stage.transfer(.import)
       #expect(first.status == 1)
@@ -154,11 +158,16 @@ struct ArrivalTests {
       #expect(try await stage.command("users", "delete", newer.localID).status == 0)
       let second = try await stage.transfer(.import)
       #expect(second.status == 0, "\(second.errors)")
+      // The consent was the person's, and is.
+      #expect(try await apple.calls().total("revoke") == 0)
+      #expect(try await stage.sql("SELECT count(*) FROM apple_work") == "0")
       #expect(try await service.signIn(credentialAfterMove(subject)).localID == before.localID)
     }
   }
 
-  @Test func `what the old team got is looked after with its key, and what is new with the new one`()
+  @Test
+  func
+    `what the old team got is revoked with its key and looked at no more, and what is new with the new one`()
     async throws
   {
     try await withAppleSide { apple, stage, service in
@@ -172,10 +181,13 @@ struct ArrivalTests {
       try #require(try await stage.transfer(.export).status == 0)
       service.process.send(signal: SIGTERM)
       try await service.process.ended()
+      // What Apple says of them now, of whatever team's key, is no word about the consent to the app.
+      for subject in subjects { try await apple.withdraw(subject) }
       try await stage.sql("UPDATE apple_grants SET due_at = due_at - 100000")
       let after = try await stage.start(Team.settingsAfterMove)
-      // Of another team, the stand-in would call the token bad, and the consent would be gone.
-      try await apple.waits("both are looked at") { $0.count("refresh") == 2 }
+      try await eventually("the turn of both has come") {
+        try await stage.sql("SELECT count(*) FROM apple_grants WHERE due_at > unixepoch()") == "2"
+      }
       #expect(
         try await stage.sql("SELECT count(*) FROM identities WHERE credential_state = 'authorized'") == "2")
       let (credential, code) = try Mint.credentialWithCode {
@@ -193,6 +205,23 @@ struct ArrivalTests {
       #expect(try await stage.command("users", "delete", stayer).status == 0)
       try await apple.waits("both are revoked, each by its team's key") { $0.count("revoke") == 2 }
       #expect(try await apple.calls().count("revoke", "invalid_client") == 0)
+      #expect(try await apple.calls().total("refresh") == 0)
+    }
+  }
+
+  @Test func `a person whom the import moved is revoked with what the old team got`() async throws {
+    try await withAppleSide { apple, stage, service in
+      let (credential, code) = try Mint.credentialWithCode()
+      let person = try await service.signIn(with: code, credential)
+      try await eventually("the token is kept") { try await stage.grants() == 1 }
+      try #require(try await stage.transfer(.export).status == 0)
+      service.process.send(signal: SIGTERM)
+      try await service.process.ended()
+      _ = try await stage.start(Team.settingsAfterMove)
+      try #require(try await stage.transfer(.import).status == 0)
+      #expect(try await stage.command("users", "delete", person.localID).status == 0)
+      try await apple.waits("it is revoked") { $0.count("revoke") == 1 }
+      #expect(try await apple.calls().count("revoke", "unknown") == 0)
     }
   }
 
@@ -205,8 +234,9 @@ struct ArrivalTests {
       try await service.process.ended()
       try await stage.sql("UPDATE apple_grants SET team = NULL, due_at = due_at - 100000")
       _ = try await stage.start(Team.settingsAfterMove)
-      try await apple.waits("it is looked at") { $0.count("refresh") == 1 }
-      #expect(try await stage.sql("SELECT team FROM apple_grants") == MockTeam.id)
+      try await eventually("it has a team") {
+        try await stage.sql("SELECT team FROM apple_grants") == MockTeam.id
+      }
     }
   }
 }

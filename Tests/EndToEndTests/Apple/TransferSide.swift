@@ -40,6 +40,14 @@ extension Stage {
       environment: settings.merging(half.settings) { $1 }, folder: folder)
   }
 
+  /// Runs an export to a team that is neither of the two.
+  func exportOnwards(_ further: [String], settings team: [String: String]) async throws -> Finished {
+    try await run(
+      Program.bramley,
+      ["apple", "transfer", "export", "--target", "MOCKTEAM03", "--json"] + further,
+      environment: settings.merging(team) { $1 }, folder: folder)
+  }
+
   /// Begins one half of a transfer.
   func beginTransfer(_ half: Half) throws -> ChildProcess {
     keep(

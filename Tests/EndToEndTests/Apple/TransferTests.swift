@@ -44,6 +44,7 @@ struct TransferTests {
         try #require(try await first.ended() == .exit(1), "\(first.errorText)")
         let stopped = try JSONObject(parsing: Array(try #require(first.outputLines.last).utf8))
         #expect(stopped.flag("interrupted") == true)
+        #expect(first.errorText.contains("stopping"))
         let done = try #require(stopped.integer(half.moved))
         #expect(done >= 200 && done < 2000)
         #expect(stopped.integer("left") == 2000 - done)
@@ -82,6 +83,11 @@ struct TransferTests {
       try await apple.waits("some are done") { $0.people(half.people) >= 100 }
       first.send(signal: SIGKILL)
       try await first.ended()
+      // What was done is in the audit, however the run ended.
+      let deed = half == .export ? "apple_transfer_exported" : "identity_rekeyed"
+      let state = half == .export ? "exported" : "rekeyed"
+      let done = try await stage.sql("SELECT count(*) FROM identities WHERE transfer_state = '\(state)'")
+      #expect(try await stage.sql("SELECT count(*) FROM audit WHERE action = '\(deed)'") == done)
       let second = try await stage.transfer(half)
       try #require(second.status == 0, "\(second.errors)")
       let calls = try await apple.calls()
@@ -103,6 +109,64 @@ struct TransferTests {
       #expect(moved.reduce(0, +) == 300)
       #expect(try await apple.calls().people("exported") == 300)
       #expect(try await stage.transferStatus(.export).integer("exported") == 300)
+      // Eight that begin at once share one access token.
+      #expect(try await apple.calls().total("migration") == 2)
+    }
+  }
+
+  @Test func `an export to yet another team takes nobody's way away`() async throws {
+    try await withMove { apple, stage in
+      try await stage.populate(9)
+      try #require(try await stage.transfer(.export).status == 0)
+      // A slip before the move, while it still could be mended.
+      for further in [[], ["--dry-run"], ["--retry-refused"]] {
+        let slip = try await stage.exportOnwards(further, settings: Team.settings)
+        #expect(slip.status == 1)
+        #expect(slip.errors.contains("9 people were exported for \(MockTeam.otherID)"))
+        #expect(slip.errors.contains("--replace"))
+      }
+      // After it those who are still to come in could not be had again.
+      for further in [[], ["--replace"]] {
+        let onwards = try await stage.exportOnwards(further, settings: Team.settingsAfterMove)
+        #expect(onwards.status == 0, "\(onwards.errors)")
+        #expect(try onwards.json.integer("asked") == 0)
+        #expect(onwards.errors.contains("9 people have not come in to our own team yet"))
+      }
+      #expect(try await apple.calls().total("export") == 9)
+      let arrived = try await stage.transfer(.import)
+      #expect(try arrived.json.integer("rekeyed") == 9, "\(arrived.errors)")
+      #expect(try await stage.transferStatus().integer("left") == 0)
+    }
+  }
+
+  @Test func `who means another team after all says so`() async throws {
+    try await withMove { _, stage in
+      try await stage.populate(3)
+      try #require(try await stage.transfer(.export).status == 0)
+      let other = try await stage.exportOnwards(["--replace"], settings: Team.settings)
+      #expect(try other.json.integer("exported") == 3, "\(other.errors)")
+      #expect(try await stage.sql("SELECT DISTINCT transfer_team FROM identities") == "MOCKTEAM03")
+    }
+  }
+
+  @Test func `when Apple refuses everybody it stops, and says why`() async throws {
+    try await withMove { apple, stage in
+      try await stage.populate(200)
+      for half in Half.allCases {
+        try await apple.behave(tokens: "closed")
+        let stopped = try await stage.transfer(half, half == .import ? ["--accepted", "2020-01-31"] : [])
+        #expect(stopped.status == 1)
+        #expect(stopped.errors.contains("refuses one after the other (invalid_request)"), "\(stopped.errors)")
+        #expect(stopped.errors.contains("--retry-refused"))
+        #expect(stopped.errors.contains("60 days since the acceptance are over") == (half == .import))
+        #expect(try await apple.calls().total(half.rawValue) < 100)
+        try await apple.behave(tokens: "good")
+        let again = try await stage.transfer(half, ["--retry-refused"])
+        #expect(again.status == 0, "\(again.errors)")
+        #expect(try again.json.integer(half.moved) == 200)
+      }
+      let dry = try await stage.transfer(.import, ["--dry-run", "--accepted", "2026-01-31"])
+      #expect(try dry.json.integer("endsAt") == 1_769_817_600 + 60 * 86_400)
     }
   }
 
@@ -219,7 +283,8 @@ struct TransferTests {
       #expect(try await stage.transferStatus(.export).integer("left") == 20)
       try await apple.behave(tokens: "sporadic", oneIn: 5)
       #expect(try await stage.transfer(.export).status == 0)
-      #expect(try await stage.audited("apple_transfer_exported") == ["\(MockTeam.otherID) 20"])
+      #expect(
+        try await stage.audited("apple_transfer_exported") == Array(repeating: MockTeam.otherID, count: 20))
     }
   }
 }

@@ -103,16 +103,7 @@ extension Stage {
   private func commandLine(of recipe: Recipe, site: String, port: UInt16) throws -> [String] {
     switch recipe {
     case .haproxy: return ["-db", "-f", site]
-    case .nginx:
-      let folders = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-        .map { "\($0)_temp_path \(folder)/\($0);" }
-      let main = """
-        daemon off; master_process off; pid \(folder)/nginx.pid; error_log stderr;
-        \(geteuid() == 0 ? "user root;" : "")
-        events {}
-        http { access_log off; \(folders.joined(separator: " ")) include \(site); }
-        """
-      return ["-e", "stderr", "-p", folder, "-c", try write(main, to: "nginx-main.conf")]
+    case .nginx: return try nginxArguments(site: site)
     case .apache:
       let modules = [
         "mpm_event", "authn_core", "authz_core", "authz_user", "headers", "proxy", "proxy_http",
@@ -179,33 +170,5 @@ struct Proxy: Sendable {
   ) async throws -> HTTPAnswer {
     let bearer = token.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? []
     return try await exchange(HTTPRequest(path: path, headers: bearer + headers), port: port)
-  }
-}
-
-/// A port that nobody has just now.
-func freePort() throws -> UInt16 {
-  let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-  defer { close(descriptor) }
-  var address = sockaddr_in()
-  address.sin_family = sa_family_t(AF_INET)
-  address.sin_addr.s_addr = inet_addr("127.0.0.1")
-  var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-  let code = withUnsafeMutablePointer(to: &address) {
-    $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-      bind(descriptor, pointer, length) == 0 ? getsockname(descriptor, pointer, &length) : -1
-    }
-  }
-  guard code == 0 else { throw SystemFault(call: "bind", code: errno) }
-  return UInt16(bigEndian: address.sin_port)
-}
-
-/// Waits until a program answers: none of these says when it does, and Apache listens twice at its start.
-func answers(_ port: UInt16, _ child: ChildProcess) async throws {
-  try await onThread {
-    while true {
-      if (try? HTTPConnection(port: port).exchange(HTTPRequest(path: "/"))) != nil { return }
-      if let end = child.state.read(\.end) { throw NotReady(end: end, errors: child.errorText) }
-      poll(nil, 0, 10)
-    }
   }
 }

@@ -8,6 +8,7 @@ enum Program {
   static let bramley = path("bramley")
   static let mockApple = path("bramley-mock-apple")
   static let bench = path("bramley-bench")
+  static let clientApp = path("client-app")
   static let python = ["/usr/bin/python3", "/usr/local/bin/python3"].first(where: isExecutable) ?? "python3"
 
   /// An interpreter that has the packages of `Tests/Clients/requirements.txt`.

@@ -1,0 +1,192 @@
+internal import Foundation
+
+#if canImport(FoundationNetworking)
+  internal import FoundationNetworking
+#endif
+
+/// One request of the kit's.
+struct Call: Sendable {
+  enum Method: String { case get = "GET", post = "POST", patch = "PATCH", delete = "DELETE" }
+
+  let method: Method
+  let path: String
+  var body: Data?
+  /// The session token.
+  var bearer: String?
+}
+
+/// What a good answer brings.
+struct Answer: Sendable {
+  let body: Data
+  /// The time of day at the service; nil when it did not say.
+  let serverTime: Date?
+}
+
+/// Why there is no good answer.
+enum CallFault: Error, Sendable {
+  /// The service said no.
+  case refused(Refusal)
+  /// Nobody answered, or somebody who is not the service: a proxy, the page of a hotel's network.
+  case unanswered(NSError, isOffline: Bool)
+}
+
+/// The service's no.
+struct Refusal: Sendable {
+  let status: Int
+  /// The word in front of its message.
+  let code: String
+  let message: String
+  let reason: String?
+  let requestID: String?
+  /// Seconds.
+  let retryAfter: TimeInterval?
+}
+
+extension CallFault {
+  /// An answer that the service does not give, whoever gave it.
+  static let notTheService = CallFault.unanswered(
+    NSError(domain: NSURLErrorDomain, code: NSURLErrorBadServerResponse), isOffline: false)
+
+  /// Whether the same request may get another answer later: then nothing is known, and nobody is signed out.
+  var isOutage: Bool {
+    switch self {
+    case .unanswered: true
+    case .refused(let refusal): refusal.status >= 500 || refusal.status == 429 || refusal.status == 408
+    }
+  }
+
+  var code: String? { if case .refused(let refusal) = self { refusal.code } else { nil } }
+
+  /// As apps get it.
+  func error(_ further: [String: Any] = [:]) -> NSError {
+    switch self {
+    case .unanswered(let cause, _):
+      return AuthErrorCode.networkError.error(
+        "The service cannot be reached. Try again later.",
+        [NSUnderlyingErrorKey: cause].merging(further) { $1 })
+    case .refused(let refusal):
+      var details: [String: Any] = [:]
+      details[AuthErrorUserInfoServiceCodeKey] = refusal.code
+      details[AuthErrorUserInfoReasonKey] = refusal.reason
+      details[AuthErrorUserInfoRequestIDKey] = refusal.requestID
+      details[AuthErrorUserInfoRetryAfterKey] = refusal.retryAfter
+      let code = RefusalWords.authCodes[refusal.code] ?? (isOutage ? .networkError : .requestNotUnderstood)
+      return code.error(refusal.message, details.merging(further) { $1 })
+    }
+  }
+}
+
+/// The service's address, and how it is spoken to.
+struct Endpoint: Sendable {
+  let url: URL
+  let apiKey: String?
+  let transport: any Transport
+  let world: Surroundings
+
+  /// How often one call asks, and how many seconds it waits in all.
+  private static let tries = 3
+  private static let patience: TimeInterval = 15
+
+  /// Sends a call, and sends it again, the same bytes, while that may help: after what the service says to wait, a little
+  /// longer by chance so that not all devices come back at once.
+  func answer(to call: Call) async throws(CallFault) -> Answer {
+    var (number, waited) = (1, 0.0)
+    while true {
+      do throws(CallFault) {
+        return try await once(call)
+      } catch {
+        guard number < Self.tries, let pause = pause(after: error, tries: number),
+          waited + pause <= Self.patience
+        else { throw error }
+        number += 1
+        waited += pause
+        // Ends early only in a task that was cancelled, which then asks no more.
+        guard (try? await world.sleep(pause)) != nil else { throw error }
+      }
+    }
+  }
+
+  /// Seconds to leave the service alone after a fault; nil where waiting helps nobody.
+  ///
+  /// - Parameter tries: How often in a row it has failed.
+  func pause(after fault: CallFault, tries: Int) -> TimeInterval? {
+    guard fault.isOutage else { return nil }
+    var wanted = min(60, 0.5 * Double(1 << min(tries - 1, 10)))
+    switch fault {
+    case .unanswered(_, isOffline: true): return nil
+    case .unanswered: break
+    case .refused(let refusal): if let told = refusal.retryAfter { wanted = min(max(told, 0.5), 600) }
+    }
+    return wanted * (1 + world.chance() / 4)
+  }
+
+  /// A path below the service's address, which may have one of its own.
+  func address(of path: String) -> URL { url.appendingPathComponent(String(path.drop { $0 == "/" })) }
+
+  private func once(_ call: Call) async throws(CallFault) -> Answer {
+    var request = URLRequest(url: address(of: call.path))
+    request.httpMethod = call.method.rawValue
+    request.httpBody = call.body
+    if call.body != nil { request.setValue("application/json", forHTTPHeaderField: "Content-Type") }
+    if let bearer = call.bearer { request.setValue("Bearer \(bearer)", forHTTPHeaderField: "Authorization") }
+    if let apiKey { request.setValue(apiKey, forHTTPHeaderField: "X-API-Key") }
+    let response: TransportAnswer
+    do {
+      response = try await transport.answer(to: request)
+    } catch {
+      throw .unanswered(error as NSError, isOffline: isOffline(error))
+    }
+    if response.status == 200, (try? JSONSerialization.jsonObject(with: response.body)) is [String: Any] {
+      return Answer(body: response.body, serverTime: response.headers["date"].flatMap(httpDate))
+    }
+    throw fault(of: response)
+  }
+
+  private func fault(of response: TransportAnswer) -> CallFault {
+    guard response.status >= 400, let envelope = try? JSONDecoder().decode(Envelope.self, from: response.body)
+    else {
+      return .notTheService
+    }
+    let error = envelope.error
+    let word = error.message.prefix { $0 != " " }
+    let sentence = error.message.dropFirst(word.count + " : ".count)
+    return .refused(
+      Refusal(
+        status: response.status, code: String(word),
+        message: sentence.isEmpty ? error.message : String(sentence), reason: error.details?.first?.reason,
+        requestID: error.details?.first?.requestId,
+        retryAfter: response.headers["retry-after"].flatMap { TimeInterval($0) }.flatMap {
+          $0 >= 0 ? $0 : nil
+        }))
+  }
+}
+
+/// The one envelope of all errors.
+private struct Envelope: Decodable {
+  struct Failure: Decodable {
+    let message: String
+    let details: [Detail]?
+  }
+
+  struct Detail: Decodable {
+    let reason: String
+    let requestId: String?
+  }
+
+  let error: Failure
+}
+
+/// Whether the device knows that it has no network: then there is nothing to wait for.
+private func isOffline(_ error: any Error) -> Bool {
+  let known = [NSURLErrorNotConnectedToInternet, NSURLErrorDataNotAllowed, NSURLErrorInternationalRoamingOff]
+  return (error as? URLError).map { known.contains($0.code.rawValue) } ?? false
+}
+
+/// The time of a `Date` header (RFC 9110 §5.6.7).
+private func httpDate(_ text: String) -> Date? {
+  let format = DateFormatter()
+  format.locale = Locale(identifier: "en_US_POSIX")
+  format.timeZone = TimeZone(secondsFromGMT: 0)
+  format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+  return format.date(from: text)
+}

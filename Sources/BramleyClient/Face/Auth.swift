@@ -1,0 +1,249 @@
+public import Foundation
+
+#if canImport(AuthenticationServices)
+  internal import AuthenticationServices
+#endif
+
+/// Where the app's service is. One line, before anything else of the kit is used:
+///
+/// ```swift
+/// BramleyApp.configure(url: URL(string: "https://auth.example.com")!)
+/// ```
+public enum BramleyApp {
+  private static let configured = Locked<Auth?>(nil)
+
+  /// Makes ``Auth/auth()``.
+  ///
+  /// - Parameters:
+  ///   - url: The service's public URL: `https`, or `http` to this machine.
+  ///   - apiKey: One of `BRAMLEY_API_KEYS`, where the service asks for them.
+  ///   - store: Where the session is kept; nil for the Keychain, or a file where there is none. Give an app and its
+  ///     extensions the same, such as a ``KeychainStore`` with an access group.
+  ///   - device: What the person's list of sessions shows.
+  public static func configure(
+    url: URL, apiKey: String? = nil, store: (any SessionStore)? = nil, device: DeviceDescription = .current
+  ) {
+    use(Auth(url: url, apiKey: apiKey, store: store, device: device))
+  }
+
+  /// Makes one that is there already ``Auth/auth()``.
+  public static func use(_ auth: Auth) { configured.withLock { $0 = auth } }
+
+  fileprivate static var auth: Auth? { configured.current }
+}
+
+/// What ``Auth/addStateDidChangeListener(_:)`` gives out to remove the listener with.
+public typealias AuthStateDidChangeListenerHandle = any NSObjectProtocol & Sendable
+/// What ``Auth/addIDTokenDidChangeListener(_:)`` gives out to remove the listener with.
+public typealias IDTokenDidChangeListenerHandle = any NSObjectProtocol & Sendable
+
+/// Who is signed in to the app, and how that changes.
+public final class Auth: Sendable {
+  /// Is told on the main actor.
+  public typealias Listener = @MainActor (Auth, User?) -> Void
+
+  private final class Handle: NSObject, Sendable {}
+
+  private struct Listening {
+    let isForTokens: Bool
+    let listener: Listener
+  }
+
+  let keeper: SessionKeeper
+  private let listeners = Locked<[ObjectIdentifier: Listening]>([:])
+
+  /// What ``BramleyApp/configure(url:apiKey:store:device:)`` made.
+  public static func auth() -> Auth {
+    guard let auth = BramleyApp.auth else {
+      preconditionFailure("call BramleyApp.configure(url:) when the app starts")
+    }
+    return auth
+  }
+
+  /// One for an app that speaks to several services; others use ``auth()``.
+  public convenience init(
+    url: URL, apiKey: String? = nil, store: (any SessionStore)? = nil, device: DeviceDescription = .current
+  ) {
+    self.init(
+      url: url, apiKey: apiKey, store: store ?? defaultStore(for: url), device: device,
+      transport: URLTransport(),
+      world: .system)
+    Task { [keeper] in
+      _ = try? await keeper.resume()
+      await keeper.tellEndings()
+    }
+  }
+
+  /// - Parameters:
+  ///   - transport: What carries requests.
+  ///   - world: Time, chance and the device.
+  package init(
+    url: URL, apiKey: String? = nil, store: any SessionStore, device: DeviceDescription = DeviceDescription(),
+    transport: any Transport, world: Surroundings
+  ) {
+    precondition(isProtected(url), "tokens go over https, or http to this machine: \(url)")
+    keeper = SessionKeeper(
+      endpoint: Endpoint(url: url, apiKey: apiKey, transport: transport, world: world), store: store,
+      device: device)
+    keeper.observer.withLock { $0 = { [weak self] change in self?.announce(change) } }
+    #if canImport(AuthenticationServices)
+      // For as long as the app runs: there is nothing to take it back for.
+      _ = NotificationCenter.default.addObserver(
+        forName: ASAuthorizationAppleIDProvider.credentialRevokedNotification, object: nil, queue: nil
+      ) { [weak self] _ in
+        Task { [weak self] in await self?.consentWasRevoked() }
+      }
+    #endif
+  }
+
+  /// Who is signed in, also without a network; nil for nobody.
+  public var currentUser: User? { keeper.current.map { User($0, keeper: keeper) } }
+
+  // MARK: In and out
+
+  /// Signs in. When there is no answer it asks again, with the very same request, which opens the same session; when the
+  /// app is ended before the answer comes, its next start does.
+  ///
+  /// - Throws: ``AuthErrorCode/missingOrInvalidNonce``, ``AuthErrorCode/invalidCredential``: begin again with a new nonce.
+  ///   ``AuthErrorCode/networkError``: call it again with the same credential.
+  @discardableResult
+  public func signIn(with credential: AuthCredential) async throws -> AuthDataResult {
+    try await keeper.signIn(with: credential, .signIn)
+  }
+
+  /// Sends a sign-in again that had no answer yet. The kit does so by itself when the app starts; call it when the network
+  /// is back.
+  ///
+  /// - Returns: nil when there is none.
+  @discardableResult
+  public func resumeSignIn() async throws -> AuthDataResult? {
+    try await asApps { [keeper] in try await keeper.resume().map { AuthDataResult($0, keeper: keeper) } }
+  }
+
+  /// Makes an account without an identity, which ``User/link(with:)`` turns into a lasting one; who is anonymous already
+  /// stays the same. Only where the service has `BRAMLEY_ANONYMOUS`.
+  @discardableResult
+  public func signInAnonymously() async throws -> AuthDataResult {
+    try await asApps { [keeper] in
+      if let held = keeper.current, held.session.profile.isAnonymous {
+        let session = held.session
+        let answer = SignInAnswer(
+          idToken: session.idToken, refreshToken: session.refreshToken, isNewUser: false)
+        return AuthDataResult(SignedIn(held: held, answer: answer), keeper: keeper)
+      }
+      let time = keeper.world.now()
+      let signedIn = try await keeper.signInOnce(.signUp) { reply in
+        var answer: SignInAnswer = try reply.decoded()
+        answer.isNewUser = true
+        return (answer, try answer.session(at: time, serverTime: reply.serverTime, before: nil))
+      }
+      return AuthDataResult(signedIn, keeper: keeper)
+    }
+  }
+
+  /// Signs out on this device, at once and without a network; the service is told as soon as it can be.
+  public func signOut() throws { try keeper.signOut() }
+
+  /// A nonce of the service's, for clients that it is set to demand one of (`nonce=challenge`). It is good for five minutes.
+  public func fetchNonce() async throws -> AppleNonce {
+    try await asApps { [keeper] in
+      let answer: NonceAnswer = try await keeper.endpoint.answer(to: .nonce).decoded()
+      return AppleNonce(raw: answer.nonce)
+    }
+  }
+
+  /// Has Apple's consent revoked, as before an account is deleted by code for Firebase; ``User/delete()`` does it anyway.
+  ///
+  /// - Parameter code: `authorizationCode` of Apple's sheet, as text.
+  public func revokeToken(withAuthorizationCode code: String) async throws {
+    guard let held = keeper.current else { throw AuthErrorCode.nullUser.error("Nobody is signed in.") }
+    try await asApps { [keeper] in
+      let token = try await keeper.fresh(held, isForced: false).idToken
+      _ = try await keeper.endpoint.answer(to: .revoke(code: code, idToken: token))
+    }
+  }
+
+  /// Signs out if the device says that the consent is gone: Apple has posted its notification.
+  package func consentWasRevoked() async { await keeper.consentWasRevoked() }
+
+  // MARK: Listeners
+
+  /// Tells who is signed in: now, and whenever that is somebody else, or nobody.
+  @discardableResult
+  public func addStateDidChangeListener(_ listener: @escaping Listener) -> AuthStateDidChangeListenerHandle {
+    add(listener, isForTokens: false)
+  }
+
+  /// Forgets a listener.
+  public func removeStateDidChangeListener(_ handle: AuthStateDidChangeListenerHandle) {
+    listeners.withLock { $0[ObjectIdentifier(handle)] = nil }
+  }
+
+  /// The same, and whenever tokens or what is known of the person are renewed.
+  @discardableResult
+  public func addIDTokenDidChangeListener(_ listener: @escaping Listener) -> IDTokenDidChangeListenerHandle {
+    add(listener, isForTokens: true)
+  }
+
+  /// Forgets a listener.
+  public func removeIDTokenDidChangeListener(_ handle: IDTokenDidChangeListenerHandle) {
+    removeStateDidChangeListener(handle)
+  }
+
+  private func add(_ listener: @escaping Listener, isForTokens: Bool) -> AuthStateDidChangeListenerHandle {
+    // Looked up first: finding somebody is a change, and would be told twice.
+    let user = currentUser
+    let handle = Handle()
+    listeners.withLock {
+      // Holds the handle, so that its address is nobody else's.
+      $0[ObjectIdentifier(handle)] = Listening(isForTokens: isForTokens, listener: listener)
+    }
+    Task { @MainActor in listener(self, user) }
+    return handle
+  }
+
+  private func announce(_ change: SessionKeeper.Change) {
+    let user = change.held.map { User($0, keeper: keeper) }
+    let told = listeners.current.values.filter { change.isOtherPerson || $0.isForTokens }
+    Task { @MainActor in
+      for listening in told { listening.listener(self, user) }
+    }
+  }
+}
+
+extension SessionKeeper {
+  /// Signs in with what the app brings.
+  func signIn(with credential: AuthCredential, _ purpose: Attempt.Purpose) async throws -> AuthDataResult {
+    var createsAccount = true
+    if case .reauthenticate = purpose { createsAccount = false }
+    let body = try credential.body(device: device, createsAccount: createsAccount)
+    let attempt = Attempt(purpose: purpose, body: body, begunAt: world.now())
+    do {
+      return AuthDataResult(try await signIn(attempt), keeper: self)
+    } catch let fault as CallFault {
+      switch (fault.code, purpose) {
+      case ("FEDERATED_USER_ID_ALREADY_LINKED", _), ("EMAIL_EXISTS", _):
+        // A refusal uses nothing up: the same credential signs in to the other account.
+        throw fault.error([AuthErrorUserInfoUpdatedCredentialKey: credential])
+      case ("EMAIL_NOT_FOUND", .reauthenticate), ("USER_NOT_FOUND", .reauthenticate):
+        throw AuthErrorCode.userMismatch.error("Another person signed in than the one who is signed in.")
+      default: throw fault.error()
+      }
+    }
+  }
+}
+
+/// Whether nobody on the way can read what is sent.
+private func isProtected(_ url: URL) -> Bool {
+  let own: Set = ["localhost", "127.0.0.1", "::1"]
+  return url.scheme == "https" || url.scheme == "http" && own.contains(url.host ?? "")
+}
+
+private func defaultStore(for url: URL) -> any SessionStore {
+  let name = url.host.map { host in url.port.map { "\(host)-\($0)" } ?? host } ?? "session"
+  #if canImport(Security)
+    return KeychainStore(name: name)
+  #else
+    return FileStore(name: name)
+  #endif
+}

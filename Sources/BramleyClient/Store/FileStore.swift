@@ -1,0 +1,108 @@
+public import Foundation
+
+/// Keeps the session in a file that nobody but its owner may read, for where there is no Keychain.
+///
+/// The file is replaced as a whole and is on disk before anybody is told. Beside it lie two files that processes lock:
+/// `.lock` for a moment, and `.refresh` while one of them asks for tokens. On Apple's systems use ``KeychainStore``: there
+/// a process that holds a lock on a shared file while it is suspended is ended.
+public final class FileStore: SessionStore {
+  private let path: String
+
+  /// A store at a path whose folder exists, or can be made with mode 0700.
+  public init(path: String) { self.path = path }
+
+  /// One in the home folder of whoever runs the program: `~/.local/state/bramley/<name>`.
+  public convenience init(name: String) {
+    self.init(path: NSHomeDirectory() + "/.local/state/bramley/" + name)
+  }
+
+  /// Reads and changes the file while no other process does.
+  public func update<R>(_ body: (inout Data?) throws -> R) throws -> R {
+    let lock = try FileLock(path + ".lock")
+    // Others hold it while they read and write a few kilobytes; one that was stopped there may do so for long.
+    let end = ContinuousClock.now + .seconds(10)
+    while !lock.take() {
+      guard ContinuousClock.now < end else { throw StoreFault(call: "flock", code: EWOULDBLOCK) }
+      usleep(1000)
+    }
+    defer { lock.release() }
+    let before = try read()
+    var value = before
+    let result = try body(&value)
+    if value != before { try write(value) }
+    return result
+  }
+
+  /// Waits until no other process refreshes, for a minute at most.
+  public func alone<R: Sendable>(_ body: @Sendable () async throws -> R) async throws -> R {
+    let lock = try FileLock(path + ".refresh")
+    defer { lock.release() }
+    let end = ContinuousClock.now + .seconds(60)
+    while !lock.take(), ContinuousClock.now < end {
+      // In a task that was cancelled there is no waiting, and a session stands two refreshes at once.
+      guard (try? await Task.sleep(for: .milliseconds(20))) != nil else { break }
+    }
+    return try await body()
+  }
+
+  private func read() throws -> Data? {
+    do {
+      return try Data(contentsOf: URL(fileURLWithPath: path))
+    } catch CocoaError.fileReadNoSuchFile {
+      return nil
+    }
+  }
+
+  private func write(_ value: Data?) throws {
+    let folder = (path as NSString).deletingLastPathComponent
+    guard let value else {
+      guard unsafe unlink(path) == 0 || errno == ENOENT else { throw StoreFault(call: "unlink", code: errno) }
+      return try sync(folder)
+    }
+    // Only one process is here at a time; what a crash left behind is of no use.
+    let temporary = path + ".new"
+    _ = unsafe unlink(temporary)
+    let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw StoreFault(call: "open", code: errno) }
+    let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    try file.write(contentsOf: value)
+    try file.synchronize()
+    try file.close()
+    guard unsafe rename(temporary, path) == 0 else { throw StoreFault(call: "rename", code: errno) }
+    try sync(folder)
+  }
+
+  /// Sees to it that a name is on disk.
+  private func sync(_ folder: String) throws {
+    let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw StoreFault(call: "open", code: errno) }
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 else { throw StoreFault(call: "fsync", code: errno) }
+  }
+}
+
+/// A system call that the store cannot do without has failed.
+struct StoreFault: Error {
+  let call: String
+  let code: Int32
+}
+
+/// A file that processes lock (flock(2)); the system takes the lock from one that ends.
+private final class FileLock: Sendable {
+  private let descriptor: Int32
+
+  init(_ path: String) throws {
+    let folder = (path as NSString).deletingLastPathComponent
+    if !FileManager.default.fileExists(atPath: folder) {
+      try FileManager.default.createDirectory(
+        atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    }
+    descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw StoreFault(call: "open", code: errno) }
+  }
+
+  deinit { close(descriptor) }
+
+  func take() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
+  func release() { _ = flock(descriptor, LOCK_UN) }
+}
