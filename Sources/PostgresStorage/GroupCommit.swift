@@ -29,6 +29,11 @@ struct GroupCommit: ~Copyable, BatchWork {
   private let counters: CommitCounters
   private let observe: (@Sendable (Int, Duration) -> Void)?
   private var session: Session?
+  private var idleTicks = 0
+
+  /// Between two ticks of an idle worker.
+  static let tickMilliseconds: Int64 = 500
+  private static let ticksOfAnHour = 3_600_000 / tickMilliseconds
 
   init(
     _ options: PostgresOptions, _ role: SessionRole, _ numbers: AccountNumbers, line: Line,
@@ -44,13 +49,21 @@ struct GroupCommit: ~Copyable, BatchWork {
   }
 
   mutating func perform(_ group: [Transaction]) {
-    guard !group.isEmpty else {
-      // A tick: while the server is away, the look whether it is back.
-      if session == nil { connect() }
-      return
-    }
+    guard !group.isEmpty else { return tick() }
+    idleTicks = 0
     counters.count(group: group.count)
     perform(group[...], until: .now + Self.patience)
+  }
+
+  /// While the server is away, the look whether it is back. A connection that nobody needs for an hour says that it is
+  /// still there, or its row would be taken for one that was left behind (see `OwnSQL.forgetOldWriters`).
+  private mutating func tick() {
+    guard let session else { return connect() }
+    idleTicks += 1
+    guard idleTicks >= Self.ticksOfAnHour else { return }
+    idleTicks = 0
+    _ = session.commit([])
+    if session.isBroken { self.session = nil }
   }
 
   mutating func finish() {

@@ -174,7 +174,8 @@ private func startWorker(
 ) throws(StorageOpenError) -> BatchWorker<GroupCommit> {
   do throws(ThreadError) {
     return try BatchWorker(
-      name: name, capacity: options.waitingLimit, batchLimit: options.groupLimit, tickMilliseconds: 500,
+      name: name, capacity: options.waitingLimit, batchLimit: options.groupLimit,
+      tickMilliseconds: GroupCommit.tickMilliseconds,
       work: work)
   } catch {
     throw .cannotOpen(detail: "no thread: \(error)")

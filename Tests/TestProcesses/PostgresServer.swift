@@ -24,10 +24,15 @@ package final class PostgresServer: Sendable {
     try await start()
   }
 
+  deinit {
+    taken()?.closeInput()
+    try? FileManager.default.removeItem(atPath: folder)
+  }
+
   /// Starts the server on what is there, and returns when it takes connections.
   package func start() async throws {
     let child = try ChildProcess(
-      "/bin/sh", ["-c", Self.service, folder, Self.programs, isDurable ? "on" : "off"],
+      "/bin/sh", ["-c", Self.service, folder, Self.programs, isDurable ? "on" : "off", "\(getpid())"],
       environment: Self.environment, folder: "/tmp", input: nil)
     process.withLock { $0 = child }
     do {
@@ -41,14 +46,24 @@ package final class PostgresServer: Sendable {
   package func kill() async throws {
     let text = try String(contentsOfFile: folder + "/data/postmaster.pid", encoding: .utf8)
     if let process = text.split(separator: "\n").first.flatMap({ pid_t($0) }) { Glibc.kill(process, SIGKILL) }
-    try await process.withLock { $0 }?.ended()
+    let child = taken()
+    try await child?.ended()
+    child?.closeInput()
   }
 
   /// Has the server end at once, with a word to who is connected.
   package func stop() async throws {
-    let child = process.withLock { $0 }
+    let child = taken()
     child?.closeInput()
     try await child?.ended()
+  }
+
+  /// The process, whose input is closed once.
+  private func taken() -> ChildProcess? {
+    process.withLock { process in
+      defer { process = nil }
+      return process
+    }
   }
 
   /// The URL of a database.
@@ -105,10 +120,18 @@ package final class PostgresServer: Sendable {
     done
     chmod 711 "$0"
     echo ready
-    (read -r _ <&3; kill -INT $server) >/dev/null 2>&1 &
+    (
+      read -r _ <&3
+      kill -INT $server
+      # Of tests that have ended nobody needs it any more.
+      for _ in 1 2 3 4 5 6 7 8 9 10; do
+        sleep 0.5
+        kill -0 $server || kill -0 "$3" || { rm -rf "$0"; exit; }
+      done
+    ) >/dev/null 2>&1 &
     reader=$!
     wait $server
-    kill $reader 2>/dev/null
+    if kill -0 "$3" 2>/dev/null; then kill $reader 2>/dev/null; fi
     exit 0
     """
 
