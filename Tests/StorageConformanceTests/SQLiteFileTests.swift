@@ -137,6 +137,25 @@ struct SQLiteFileTests {
     #expect(keys[1].cookiesUntil == nil)
   }
 
+  @Test func `a file from before learns from its audit whom an import brought, and is here since`()
+    async throws
+  {
+    let first = try SQLiteStorage(path: folder.database)
+    let deletion = AccountDeletionIntent(
+      target: .administered(AccountID(unchecked: "gone")), demandsDisabled: false, origin: person, now: start)
+    _ = try await first.take(Account.bare("ada"), Account.bare("gone"))
+    _ = try await first.delete([deletion])
+    try await first.insert(Account.bare("gone"))
+    try await first.insert(Account.bare("bob"))
+    await first.stop()
+    try RawDatabase(folder.database).run("DROP TABLE imported_accounts; PRAGMA user_version = 8;")
+    let second = try SQLiteStorage(path: folder.database)
+    #expect(try await second.importDate(of: "ada") == start)
+    #expect(try await second.importDate(of: "gone") == nil)
+    #expect(try await second.importDate(of: "bob") == nil)
+    await second.stop()
+  }
+
   @Test
   func
     `a file from before learns from its sessions when Apple vouched for whom, and forgets what was kept of people`()
@@ -156,6 +175,7 @@ struct SQLiteFileTests {
       """
       ALTER TABLE accounts DROP COLUMN apple_sign_in_at;
       ALTER TABLE apple_work DROP COLUMN is_brought;
+      DROP TABLE imported_accounts;
       PRAGMA user_version = 7;
       """)
     let second = try SQLiteStorage(path: folder.database)
