@@ -31,8 +31,7 @@ package final class Node: Sendable {
     let entropy = Entropy.system
     let clock = WallClock.system
     let metrics = NodeMetrics()
-    let storage = try openDatabase(settings, observe: { metrics.observe(commitOf: $0, $1) })
-    try await demandWhole(storage)
+    let storage = try await whole(openDatabase(settings, observe: { metrics.observe(commitOf: $0, $1) }))
     let ring = try await openMasterKeys(settings, for: storage, entropy: entropy)
     let settled = try await openSigningKeys(settings, storage, ring, clock, entropy)
     let fetcher = try makeFetcher()
@@ -218,7 +217,7 @@ private func startWebhookWorker(
 }
 
 /// Refuses a database of which a part has still to come: keys and accounts that were made now would be in its way.
-private func demandWhole(_ storage: any Archive) async throws(StartFault) {
+private func whole(_ storage: any CountedStorage) async throws(StartFault) -> any CountedStorage {
   let arrival: String?
   do {
     arrival = try await storage.arrival()
@@ -226,6 +225,7 @@ private func demandWhole(_ storage: any Archive) async throws(StartFault) {
     throw .storage(error)
   }
   if arrival != nil { throw .arrivalUnfinished }
+  return storage
 }
 
 private func openSigningKeys(
