@@ -53,6 +53,7 @@ let package = Package(
     // Layer 0: system libraries, each with one importer.
     system("COpenSSL", "openssl", "libssl-dev"),
     system("CCurl", "libcurl", "libcurl4-openssl-dev"),
+    system("CPostgres", "libpq", "libpq-dev"),
     system("CSQLite", "sqlite3", "libsqlite3-dev"),
     system("CMicroHTTPD", "libmicrohttpd", "libmicrohttpd-dev"),
     system("CJansson", "jansson", "libjansson-dev"),
@@ -83,7 +84,9 @@ let package = Package(
     module("BramleyClient", []),
 
     // Layer 4: the rules, and the engine that keeps them.
-    module("AppleIdentity", ["Wire", "Domain", "Crypto", "JOSE"]),
+    module("ProviderTokens", ["Wire", "Domain", "Crypto", "JOSE"]),
+    module("AppleIdentity", ["Wire", "Domain", "Crypto", "JOSE", "ProviderTokens"]),
+    module("FirebaseIdentity", ["Wire", "Domain", "Crypto", "ProviderTokens"]),
     module("Sessions", ["Wire", "Domain", "Crypto", "JOSE", "Storage"]),
     module("SQLLedger", ["Domain", "Storage"]),
     module(
@@ -94,25 +97,34 @@ let package = Package(
         .embedInCode("Migrations/V0004_revocations_audit.sql"), .embedInCode("Migrations/V0005_apple.sql"),
         .embedInCode("Migrations/V0006_notifications.sql"),
         .embedInCode("Migrations/V0007_transfers.sql"),
-        .embedInCode("Migrations/V0008_apple_evidence.sql"),
+        .embedInCode("Migrations/V0008_apple_evidence.sql"), .embedInCode("Migrations/V0009_imports.sql"),
       ]),
+    module(
+      "PostgresStorage", ["CPostgres", "Domain", "SQLLedger", "Storage", "Threads"],
+      resources: [.embedInCode("Migrations/V0001_initial.sql")]),
 
     // Layer 5: the HTTP face, and what an operator may set.
     module(
       "API",
-      ["HTTPServer", "Wire", "Domain", "Crypto", "Telemetry", "AppleIdentity", "Sessions", "Storage"],
+      [
+        "HTTPServer", "Wire", "Domain", "Crypto", "Telemetry", "AppleIdentity", "FirebaseIdentity",
+        "ProviderTokens", "Sessions", "Storage",
+      ],
       resources: [
         .embedInCode("Resources/openapi.yaml"), .embedInCode("Resources/signin-demo.html"),
         .embedInCode("Resources/signin-demo.js"), .embedInCode("Resources/signin-demo.css"),
       ]),
-    module("Settings", ["CYAML", "Domain", "Crypto", "AppleIdentity", "Sessions", "Telemetry"]),
+    module(
+      "Settings", ["CYAML", "Domain", "Crypto", "AppleIdentity", "FirebaseIdentity", "Sessions", "Telemetry"]),
 
     // Layer 6: everything put together; and a stand-in for Apple.
     module(
       "Assembly",
       [
-        "API", "AppleIdentity", "Crypto", "Domain", "HTTPServer", "JOSE", "Outbound", "SQLiteStorage",
-        "Sessions", "Settings", "Storage", "Telemetry", "Threads", "Wire",
+        "API", "AppleIdentity", "Crypto", "Domain", "HTTPServer", "JOSE", "Outbound", "PostgresStorage",
+        "ProviderTokens", "SQLLedger", "SQLiteStorage", "Sessions", "Settings", "Storage", "Telemetry",
+        "Threads",
+        "Wire",
       ]),
     module(
       "MockApple", ["HTTPServer", "Threads", "Wire", "Domain", "Crypto", "JOSE"],
@@ -133,7 +145,7 @@ let package = Package(
     program(
       "bramley",
       [
-        "API", "Assembly", "AppleIdentity", "Domain", "JOSE", "SQLiteStorage", "Sessions", "Settings",
+        "API", "Assembly", "AppleIdentity", "Domain", "JOSE", "Sessions", "Settings",
         "Storage",
         "Telemetry", "Wire",
       ]),
@@ -145,7 +157,12 @@ let package = Package(
     tests("ThreadsTests", ["Threads"]),
     tests("OutboundTests", ["Outbound", "Domain", "TestProcesses", "Threads"]),
     tests("TelemetryTests", ["Telemetry", "Domain", "Threads"]),
-    tests("StorageConformanceTests", ["Storage", "SQLiteStorage", "Domain", "Threads", "CSQLite"]),
+    tests(
+      "StorageConformanceTests",
+      [
+        "Storage", "PostgresStorage", "SQLLedger", "SQLiteStorage", "Domain", "TestProcesses", "Threads",
+        "CPostgres", "CSQLite",
+      ]),
 
     // What tests share: a clock that moves by hand, seeded randomness, a fetcher with a script, a token forge.
     .target(
@@ -165,28 +182,36 @@ let package = Package(
     tests("BramleyVerifierTests", ["BramleyVerifier", "Crypto", "Domain", "JOSE", "TestSupport", "Wire"]),
     tests("BramleyClientTests", ["BramleyClient", "Contract", "TestProcesses"]),
     tests("JOSETests", ["JOSE", "Crypto", "Domain", "TestSupport", "Wire"]),
-    tests("AppleIdentityTests", ["AppleIdentity", "Crypto", "Domain", "JOSE", "TestSupport", "Wire"]),
+    tests("ProviderTokensTests", ["ProviderTokens", "Crypto", "Domain", "JOSE", "TestSupport"]),
+    tests(
+      "AppleIdentityTests",
+      ["AppleIdentity", "Crypto", "Domain", "JOSE", "ProviderTokens", "TestSupport", "Wire"]),
+    tests(
+      "FirebaseIdentityTests",
+      ["FirebaseIdentity", "Crypto", "Domain", "JOSE", "ProviderTokens", "TestSupport", "Wire"]),
     tests("SessionsTests", ["Sessions", "Crypto", "Domain", "JOSE", "Storage", "TestSupport", "Wire"]),
     tests("SettingsTests", ["Settings", "AppleIdentity", "Crypto", "Domain", "Telemetry"]),
     tests(
       "APITests",
       [
-        "API", "AppleIdentity", "Crypto", "Domain", "HTTPServer", "JOSE", "Sessions", "Storage", "Telemetry",
-        "TestSupport", "Wire",
+        "API", "AppleIdentity", "Crypto", "Domain", "FirebaseIdentity", "HTTPServer", "JOSE",
+        "ProviderTokens",
+        "Sessions", "Storage", "Telemetry", "TestSupport", "Wire",
       ]),
     tests("ArchitectureTests", ["TestProcesses", "Wire"]),
     tests("LoadTests", ["Bench", "Load", "LoadReport", "Threads", "Wire"]),
     tests(
       "ContractTests",
       [
-        "API", "AppleIdentity", "Contract", "Crypto", "Domain", "HTTPServer", "Sessions", "Settings",
-        "Storage",
+        "API", "AppleIdentity", "Contract", "Crypto", "Domain", "HTTPServer", "ProviderTokens", "Sessions",
+        "Settings", "Storage",
         "Telemetry", "TestSupport", "Wire",
       ]),
     tests(
       "EndToEndTests",
       [
-        "BramleyClient", "BramleyVerifier", "Contract", "MockApple", "Crypto", "Domain", "TestProcesses",
+        "BramleyClient", "BramleyVerifier", "Contract", "MockApple", "Crypto", "Domain", "JOSE",
+        "TestProcesses",
         "Wire",
         "client-app",
       ]),
@@ -197,6 +222,8 @@ let package = Package(
 if Context.environment["FUZZ"] != nil {
   package.targets.append(
     .target(
-      name: "Fuzz", dependencies: ["AppleIdentity", "Domain", "JOSE", "Sessions", "Wire"], path: "Tests/Fuzz",
+      name: "Fuzz",
+      dependencies: ["AppleIdentity", "Domain", "FirebaseIdentity", "JOSE", "Sessions", "Wire"],
+      path: "Tests/Fuzz",
       exclude: ["corpus"], swiftSettings: relaxed))
 }

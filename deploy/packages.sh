@@ -7,7 +7,7 @@ toolchain_packages=(binutils ca-certificates git libc6-dev libgcc-12-dev libncur
   pkg-config tzdata zlib1g-dev)
 
 # What Bramley is built on.
-library_packages=(libssl-dev libcurl4-openssl-dev libjansson-dev libmicrohttpd-dev libsqlite3-dev libyaml-dev)
+library_packages=(libssl-dev libcurl4-openssl-dev libjansson-dev libmicrohttpd-dev libpq-dev libsqlite3-dev libyaml-dev)
 
 # The same libraries as the built program wants them, without headers: what the image holds beside it.
 runtime_packages=(ca-certificates libcurl4 libjansson4 libmicrohttpd12 libpq5 libsqlite3-0 libssl3 libyaml-0-2)

@@ -3,15 +3,18 @@
 // typed input, asks the rules, and writes the answer; it decides nothing itself.
 //===------------------------------------------------------------------------===//
 
-package import AppleIdentity
 package import Domain
+package import ProviderTokens
 package import Sessions
 package import Storage
 package import Telemetry
 
 /// What the handlers need of the world.
 package struct Endpoints: Sendable {
+  /// Apple's keys.
   package let directory: KeyDirectory
+  /// Nil: no sessions are handed over.
+  package let firebase: FirebaseSource?
   package let issuer: SessionIssuer
   package let storage: any Storage
   package let projectID: String
@@ -29,12 +32,14 @@ package struct Endpoints: Sendable {
   package let readiness: @Sendable () async -> Readiness
 
   package init(
-    directory: KeyDirectory, issuer: SessionIssuer, storage: any Storage, projectID: String,
+    directory: KeyDirectory, firebase: FirebaseSource?, issuer: SessionIssuer, storage: any Storage,
+    projectID: String,
     publicURL: String, appleBaseURL: String,
     linking: AccountLinking, allowsAnonymous: Bool, isDevMode: Bool, entropy: Entropy, clock: WallClock,
     log: Log, metrics: Metrics, readiness: @escaping @Sendable () async -> Readiness
   ) {
     self.directory = directory
+    self.firebase = firebase
     self.issuer = issuer
     self.storage = storage
     self.projectID = projectID
@@ -60,13 +65,14 @@ package struct Endpoints: Sendable {
       entropy: entropy,
       demoURL: isDevMode ? publicURL + SignInDemo.path : nil)
     let refresh = TokenRefresh(issuer: issuer, web: web, projectID: projectID, log: log, metrics: counts)
+    let handOver = FirebaseHandOver(source: firebase, issuer: issuer, clock: clock, metrics: counts)
     let nonces = Nonces(issuer: issuer)
     let notifications = AppleNotifications(
       directory: directory, storage: storage, watch: issuer.watch, clock: clock, log: log, metrics: counts)
     let wellKnown = WellKnown(issuer: issuer, publicURL: publicURL)
     let health = Health(readiness: readiness)
     let documents = Documents(metrics: metrics)
-    let firebase = firebaseRoutes(signIn, refresh, wellKnown, bearers)
+    let firebaseRoutes = firebaseRoutes(signIn, refresh, wellKnown, bearers)
     let sessions = OwnSessions(issuer: issuer, bearers: bearers)
     let account = OwnAccount(issuer: issuer, bearers: bearers)
     let introspection = Introspection(issuer: issuer, bearers: bearers)
@@ -77,6 +83,9 @@ package struct Endpoints: Sendable {
           try await signIn.respond(to: call)
         },
         app("POST", "/v1/token", .token) { call throws(Failure) in try await refresh.respond(to: call) },
+        app("POST", "/v1/migrate/firebase", .firebaseHandOver) { call throws(Failure) in
+          try await handOver.respond(to: call)
+        },
         app("POST", "/v1/nonces", .nonces) { call in nonces.respond(to: call) },
         open("POST", "/v1/apple/notifications", .appleNotifications) { call throws(Failure) in
           try await notifications.respond(to: call)
@@ -110,7 +119,7 @@ package struct Endpoints: Sendable {
         open("GET", "/openapi.yaml", .contract) { call in documents.contract(call) },
         open("GET", "/livez", .live) { call in health.live(call) },
         open("GET", "/readyz", .ready) { call in await health.ready(call) },
-      ] + firebase.all + (isDevMode ? firebase.emulator + demoRoutes : []),
+      ] + firebaseRoutes.all + (isDevMode ? firebaseRoutes.emulator + demoRoutes : []),
       [open("GET", "/metrics", .metrics) { call in documents.metrics(call) }] + administratorRoutes
     )
   }
@@ -204,6 +213,7 @@ package struct Endpoints: Sendable {
 package enum RouteName: String, Sendable, CaseIterable {
   case signIn = "sign_in"
   case token
+  case firebaseHandOver = "firebase_hand_over"
   case nonces
   case appleNotifications = "apple_notifications"
   case account

@@ -1,5 +1,5 @@
 package import Telemetry
-internal import AppleIdentity
+internal import ProviderTokens
 internal import Storage
 
 /// What the API counts. Every label value comes from a route table or an enum, never from a request.
@@ -9,6 +9,7 @@ package final class APIMetrics: Sendable {
   private let signIns: CounterSet
   private let refreshes: CounterSet
   private let notifications: CounterSet
+  private let handOvers: CounterSet
   let unknownKeyIDs: Counter
   let lateRepeats: Counter
   let reuses: Counter
@@ -52,6 +53,11 @@ package final class APIMetrics: Sendable {
       label: "outcome",
       values: IdentityTokenRefusal.allCases.map { FailureReason($0).rawValue }
         + AppleEventOutcome.allCases.map(\.rawValue) + ["duplicate"])
+    handOvers = metrics.counters(
+      "bramley_firebase_hand_overs_total",
+      help:
+        "Sessions taken over from Firebase by outcome: handed_over, repeated, or the reason of a refusal.",
+      label: "outcome", values: reasons + ["handed_over", "repeated"])
     unknownKeyIDs = metrics.counter(
       "bramley_apple_unknown_key_ids_total", help: "Tokens that named a key which Apple does not publish.")
     lateRepeats = metrics.counter(
@@ -68,6 +74,7 @@ package final class APIMetrics: Sendable {
   }
 
   func countSignIn(_ outcome: String) { signIns.add(outcome) }
+  func countHandOver(_ outcome: String) { handOvers.add(outcome) }
   func countNotification(_ outcome: String) { notifications.add(outcome) }
   func countRefresh(_ outcome: String) { refreshes.add(outcome) }
 }

@@ -93,6 +93,7 @@ package enum FailureReason: String, Sendable, CaseIterable {
   case appleKeyMissing = "apple_key_missing"
   case noAppleIdentity = "no_apple_identity"
   case customTokensNotEnabled = "custom_tokens_not_enabled"
+  case handOverNotEnabled = "hand_over_not_enabled"
 
   case bodyMalformed = "body_malformed"
   case requestMalformed = "request_malformed"
@@ -117,6 +118,7 @@ package enum FailureReason: String, Sendable, CaseIterable {
   case tooManyAttempts = "too_many_attempts_try_later"
 
   case appleKeysUnavailable = "apple_keys_unavailable"
+  case firebaseKeysUnavailable = "firebase_keys_unavailable"
   case storageUnavailable = "storage_unavailable"
   case signingKeyUnavailable = "signing_key_unavailable"
   case deadlineExceeded = "deadline_exceeded"
@@ -169,7 +171,7 @@ extension FailureReason {
     case .credentialAlreadyUsed:
       (
         .missingOrInvalidNonce, 400,
-        "This credential was used before. Ask Apple for a new one with a fresh nonce."
+        "This credential was used before. Get a new one, of Apple with a fresh nonce."
       )
     case .challengeRequired:
       (.missingOrInvalidNonce, 400, "This client needs a nonce from POST /v1/nonces.")
@@ -178,20 +180,22 @@ extension FailureReason {
 
     case .tokenMissing: (.invalidIdpResponse, 400, "postBody holds no id_token. Send Apple's ID token in it.")
     case .tokenMalformed: (.invalidIdpResponse, 400, "The token is no compact JWT of three base64url parts.")
-    case .tokenTooLarge: (.invalidIdpResponse, 400, "The token is far longer than any token of Apple's.")
-    case .headerNotAllowed: (.invalidIdpResponse, 400, "The token's header is not one that Apple writes.")
+    case .tokenTooLarge: (.invalidIdpResponse, 400, "The token is far longer than any token of a provider's.")
+    case .headerNotAllowed:
+      (.invalidIdpResponse, 400, "The token's header is not one that its issuer writes.")
     case .algorithmNotAllowed: (.invalidIdpResponse, 400, "The token is not signed with RS256.")
-    case .keyUnknown: (.invalidIdpResponse, 400, "Apple has no key of the name that the token gives.")
-    case .signatureInvalid: (.invalidIdpResponse, 400, "The token's signature is not Apple's.")
-    case .issuerNotAllowed: (.invalidIdpResponse, 400, "The token was not issued by Apple.")
+    case .keyUnknown: (.invalidIdpResponse, 400, "The issuer has no key of the name that the token gives.")
+    case .signatureInvalid: (.invalidIdpResponse, 400, "The token's signature is not its issuer's.")
+    case .issuerNotAllowed:
+      (.invalidIdpResponse, 400, "The token was issued by another than this route takes tokens of.")
     case .audienceNotAllowed:
       (
         .invalidIdpResponse, 400,
-        "The token is for another client. Add its bundle id or Services ID to the server's Apple client ids."
+        "The token is for another client. Add its bundle id or Services ID to BRAMLEY_APPLE_CLIENT_IDS; a Firebase project is BRAMLEY_FIREBASE_PROJECT_ID."
       )
-    case .tokenExpired: (.invalidIdpResponse, 400, "The token has expired. Ask Apple for a new one.")
+    case .tokenExpired: (.invalidIdpResponse, 400, "The token has expired. Get a new one of its issuer.")
     case .tokenTooOld:
-      (.invalidIdpResponse, 400, "The token was issued too long ago. Ask Apple for a new one.")
+      (.invalidIdpResponse, 400, "The token was issued too long ago. Get a new one of its issuer.")
     case .tokenFromTheFuture: (.invalidIdpResponse, 400, "The token's time lies ahead of the server's clock.")
     case .claimInvalid:
       (.invalidIdpResponse, 400, "A claim of what Apple signed is missing or has the wrong type.")
@@ -211,7 +215,8 @@ extension FailureReason {
     case .invalidGrantType: (.invalidGrantType, 400, "Send grant_type=refresh_token.")
 
     case .userDisabled: (.userDisabled, 400, "The account was disabled by an administrator.")
-    case .userNotFound: (.userNotFound, 400, "The account does not exist any more.")
+    case .userNotFound:
+      (.userNotFound, 400, "There is no such account any more, or no import has brought it.")
     case .emailNotFound:
       (.emailNotFound, 400, "Nobody has signed in with this identity, and autoCreate is false.")
     case .federatedUserIDAlreadyLinked:
@@ -334,6 +339,11 @@ extension FailureReason {
       (.operationNotAllowed, 400, "The account has no identity at Apple. There is nothing to be revoked.")
     case .customTokensNotEnabled:
       (.operationNotAllowed, 400, "The server takes no custom tokens. Set BRAMLEY_CUSTOM_TOKEN_KEYS.")
+    case .handOverNotEnabled:
+      (
+        .operationNotAllowed, 400,
+        "The server takes no sessions over from Firebase. Set BRAMLEY_FIREBASE_PROJECT_ID."
+      )
 
     case .bodyMalformed: (.invalidArgument, 400, "The body is not what its media type says.")
     case .requestMalformed: (.invalidArgument, 400, "The request could be read in more than one way.")
@@ -366,6 +376,8 @@ extension FailureReason {
 
     case .appleKeysUnavailable:
       (.unavailable, 503, "Apple's keys cannot be fetched now. Send the same request again.")
+    case .firebaseKeysUnavailable:
+      (.unavailable, 503, "Google's keys cannot be fetched now. Send the same request again.")
     case .storageUnavailable:
       (.unavailable, 503, "The database does not answer now. Send the same request again.")
     case .signingKeyUnavailable: (.unavailable, 503, "No signing key is ready. Send the same request again.")

@@ -1,12 +1,14 @@
 internal import AppleIdentity
 internal import Domain
+internal import ProviderTokens
 internal import Sessions
 internal import Storage
 
 // Refusals of the rules, each translated once into the failure that a client sees.
 
 extension FailureReason {
-  init(_ refusal: IdentityTokenRefusal) {
+  /// - Parameter outage: What it is when the issuer's keys are not to be had.
+  init(_ refusal: IdentityTokenRefusal, withoutKeys outage: FailureReason = .appleKeysUnavailable) {
     self =
       switch refusal {
       case .tokenMalformed: .tokenMalformed
@@ -14,7 +16,7 @@ extension FailureReason {
       case .headerNotAllowed: .headerNotAllowed
       case .algorithmNotAllowed: .algorithmNotAllowed
       case .keyUnknown: .keyUnknown
-      case .keysUnavailable: .appleKeysUnavailable
+      case .keysUnavailable: outage
       case .signatureInvalid: .signatureInvalid
       case .issuerNotAllowed: .issuerNotAllowed
       case .audienceNotAllowed: .audienceNotAllowed

@@ -1,5 +1,5 @@
 //===-- AppleIdentity ------------------------------------------------------===//
-// Apple's rules: identity tokens, the nonce, the key directory, codes and refresh tokens. Which issuer, audience, algorithm and key are
+// Apple's rules: identity tokens, the nonce, codes and refresh tokens. Which issuer, audience, algorithm and key are
 // right is decided by settings and constants here, never by what a token says. Knows nothing of accounts and
 // sessions.
 //===------------------------------------------------------------------------===//
@@ -51,22 +51,4 @@ package struct IdentityTokenRules: Sendable {
     // Bytes: Swift's `==` would take U+212A for K.
     issuers.contains { $0.utf8.elementsEqual(issuer.utf8) }
   }
-}
-
-/// Why an identity token is refused. The words are the `reason` values of the error answers.
-package enum IdentityTokenRefusal: String, Error, Equatable, Sendable, CaseIterable {
-  case tokenMalformed = "token_malformed"
-  case tokenTooLarge = "token_too_large"
-  case headerNotAllowed = "header_not_allowed"
-  case algorithmNotAllowed = "algorithm_not_allowed"
-  case keyUnknown = "key_unknown"
-  /// The one that is nobody's fault but the network's: an outage, not a bad token.
-  case keysUnavailable = "apple_keys_unavailable"
-  case signatureInvalid = "signature_invalid"
-  case issuerNotAllowed = "issuer_not_allowed"
-  case audienceNotAllowed = "audience_not_allowed"
-  case claimInvalid = "claim_invalid"
-  case tokenExpired = "token_expired"
-  case tokenTooOld = "token_too_old"
-  case tokenFromTheFuture = "token_from_the_future"
 }

@@ -1,4 +1,5 @@
 package import Domain
+internal import ProviderTokens
 internal import Wire
 
 /// The claims of an identity token that are used, each of the one type that it may have.
@@ -22,37 +23,30 @@ package struct IdentityClaims: Sendable, Equatable {
   /// - Parameter rules: Issuer and audience are held against these at once: cheap, and before any key is
   ///   looked for (a token for somebody else must not make the server fetch keys).
   init(_ object: JSONObject, rules: IdentityTokenRules) throws(IdentityTokenRefusal) {
-    guard let issuer = try text("iss", object), rules.allowsIssuer(issuer) else { throw .issuerNotAllowed }
+    guard let issuer = try object.textClaim("iss"), rules.allowsIssuer(issuer) else {
+      throw .issuerNotAllowed
+    }
     self.issuer = issuer
     audience = try allowedAudience(object, rules: rules)
-    issuedAt = try time("iat", object)
-    expiresAt = try time("exp", object)
+    issuedAt = try object.timeClaim("iat")
+    expiresAt = try object.timeClaim("exp")
     guard issuedAt < expiresAt else { throw .claimInvalid }
-    guard let subject = try text("sub", object).flatMap(Subject.init) else { throw .claimInvalid }
+    guard let subject = try object.textClaim("sub").flatMap(Subject.init) else { throw .claimInvalid }
     self.subject = subject
-    nonce = try text("nonce", object)
-    let email = try text("email", object).flatMap(EmailAddress.init)
+    nonce = try object.textClaim("nonce")
+    let email = try object.textClaim("email").flatMap(EmailAddress.init)
     // Marks of an address that is not kept would say something about the next one.
     profile = Profile(
       email: email, isEmailVerified: email != nil && isTrue(object["email_verified"]),
       isPrivateEmail: email != nil && isTrue(object["is_private_email"]),
       realUserStatus: realUserStatus(object["real_user_status"]))
-    codeHash = try text("c_hash", object)
-    if let word = try text("transfer_sub", object) {
+    codeHash = try object.textClaim("c_hash")
+    if let word = try object.textClaim("transfer_sub") {
       guard let subject = Subject(word) else { throw .claimInvalid }
       transferSubject = subject
     } else {
       transferSubject = nil
     }
-  }
-}
-
-/// A claim that is text; nil when it is absent, null or empty.
-func text(_ name: String, _ object: JSONObject) throws(IdentityTokenRefusal) -> String? {
-  do {
-    return try object.optionalText(name)
-  } catch {
-    throw .claimInvalid
   }
 }
 
@@ -76,18 +70,6 @@ func allowedAudience(
   // ClientID admits ASCII only, so that equality is that of bytes.
   guard let client = ClientID(name), rules.clients[client] != nil else { throw .audienceNotAllowed }
   return client
-}
-
-/// A time in whole seconds, from 1 to far beyond any token's life but far from the end of the integers.
-func time(_ name: String, _ object: JSONObject) throws(IdentityTokenRefusal) -> UnixTime {
-  do {
-    guard let seconds = try object.optionalInteger(name), (1..<(1 << 40)).contains(seconds) else {
-      throw IdentityTokenRefusal.claimInvalid
-    }
-    return UnixTime(seconds)
-  } catch {
-    throw .claimInvalid
-  }
 }
 
 /// Apple writes booleans as `true` and as `"true"`; anything else is not true, the string `"false"` above all.

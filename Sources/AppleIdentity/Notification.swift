@@ -1,34 +1,29 @@
 package import Crypto
 package import Domain
-internal import JOSE
+package import ProviderTokens
 internal import Wire
 
 /// A notification that was taken apart and looks like one of Apple's for us (Apple, "Processing changes for Sign in with
 /// Apple accounts"). Its signature has not been checked: nothing in it may be believed yet.
 package struct UnverifiedNotification: Sendable {
-  /// Which key is said to have signed it.
-  package let keyID: KeyID
-  private let token: CompactToken
+  private let token: ProviderToken
   private let claims: NotificationClaims
+
+  /// Which key is said to have signed it.
+  package var keyID: KeyID { token.keyID }
 
   /// - Parameter text: The `payload` of a notification: a compact JWS, which is to be as an identity token is but for its
   ///   claims.
   package init(parsing text: String, rules: IdentityTokenRules) throws(IdentityTokenRefusal) {
-    (token, keyID) = try tokenOfApple(text, atMost: Limits.bodyBytes)
-    let object: JSONObject
-    do {
-      object = try token.claims()
-    } catch {
-      throw .tokenMalformed
-    }
-    claims = try NotificationClaims(object, rules: rules)
+    token = try ProviderToken(parsing: text, atMost: Limits.bodyBytes)
+    claims = try NotificationClaims(token.claims(), rules: rules)
   }
 
   /// Checks signature and times.
   package func verified(
     by key: PublicKey, rules: IdentityTokenRules, now: UnixTime
   ) throws(IdentityTokenRefusal) -> VerifiedNotification {
-    try verify(token, by: key)
+    try token.verify(by: key)
     if let end = claims.expiresAt, now >= end + rules.leeway { throw .tokenExpired }
     guard claims.issuedAt <= now + rules.leeway else { throw .tokenFromTheFuture }
     guard now.since(claims.issuedAt) <= Limits.notificationSeconds else { throw .tokenTooOld }
@@ -58,18 +53,20 @@ private struct NotificationClaims: Sendable {
   let events: [AppleEvent]
 
   init(_ object: JSONObject, rules: IdentityTokenRules) throws(IdentityTokenRefusal) {
-    guard let issuer = try text("iss", object), rules.allowsIssuer(issuer) else { throw .issuerNotAllowed }
+    guard let issuer = try object.textClaim("iss"), rules.allowsIssuer(issuer) else {
+      throw .issuerNotAllowed
+    }
     self.issuer = issuer
     _ = try allowedAudience(object, rules: rules)
-    issuedAt = try time("iat", object)
+    issuedAt = try object.timeClaim("iat")
     if let value = object["exp"], !value.isNull {
-      let end = try time("exp", object)
+      let end = try object.timeClaim("exp")
       guard issuedAt < end else { throw .claimInvalid }
       expiresAt = end
     } else {
       expiresAt = nil
     }
-    guard let id = try text("jti", object) else { throw .claimInvalid }
+    guard let id = try object.textClaim("jti") else { throw .claimInvalid }
     self.id = id
     let objects = try eventObjects(object["events"])
     guard (1...Limits.notificationEvents).contains(objects.count) else { throw .claimInvalid }
@@ -105,17 +102,17 @@ private func eventObjects(
 
 extension AppleEvent {
   fileprivate init(_ object: JSONObject, issuedAt: UnixTime) throws(IdentityTokenRefusal) {
-    guard let type = try text("type", object) else { throw .claimInvalid }
+    guard let type = try object.textClaim("type") else { throw .claimInvalid }
     guard let change = AppleChange(word: type) else {
       let word = shownWord(type)
       self = .unknown(type: word, outline: outline(of: object, type: word))
       return
     }
-    guard let subject = try text("sub", object).flatMap(Subject.init) else { throw .claimInvalid }
+    guard let subject = try object.textClaim("sub").flatMap(Subject.init) else { throw .claimInvalid }
     // Nothing that is told of happens later than it is told: a time from the future would be the newest for ever.
     self = .change(
       change, of: subject, at: min(try eventTime(object) ?? issuedAt, issuedAt),
-      email: change.isOfAddress ? try text("email", object) : nil)
+      email: change.isOfAddress ? try object.textClaim("email") : nil)
   }
 }
 

@@ -1,4 +1,5 @@
 package import Domain
+package import ProviderTokens
 internal import Crypto
 internal import Wire
 

@@ -1,5 +1,6 @@
 package import Domain
 package import JOSE
+internal import ProviderTokens
 
 /// What is right about an identity token and the first thing that is wrong, for `token explain`.
 package struct TokenExplanation: Sendable, Equatable {

@@ -28,8 +28,7 @@ private func withChain(
   _ settings: Settings, _ storage: any Storage,
   _ work: (AuditChain) async throws(StorageError) -> AuditVerdict
 ) async throws(StartFault) -> AuditVerdict {
-  let ring = try masterKeyRing(
-    set: settings.masterKeys, databasePath: settings.databasePath, mayCreate: false, entropy: .system)
+  let ring = try masterKeyRing(of: settings, mayCreate: false, entropy: .system)
   do {
     return try await work(AuditChain(storage: storage, ring: ring))
   } catch {

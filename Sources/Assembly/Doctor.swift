@@ -3,7 +3,7 @@ internal import Crypto
 internal import Domain
 internal import JOSE
 internal import Outbound
-internal import SQLiteStorage
+internal import ProviderTokens
 internal import Sessions
 package import Settings
 internal import Storage
@@ -35,14 +35,14 @@ package func examine(_ settings: Settings) async -> [Finding] {
 }
 
 private func examineDatabase(_ settings: Settings) async -> [Finding] {
-  guard isFile(settings.databasePath) else {
+  guard !settings.database.isAbsent else {
     return [
       Finding(
         subject: "database", verdict: .warning,
-        detail: "there is none at \(settings.databasePath) yet: the first start makes it")
+        detail: "there is none at \(settings.database.name) yet: the first start makes it")
     ]
   }
-  let storage: SQLiteStorage
+  let storage: any CountedStorage
   do {
     storage = try inspectDatabase(settings)
   } catch .databaseUnusable(_, .olderSchema(found: 0, _)) {
@@ -63,14 +63,14 @@ private func examineDatabase(_ settings: Settings) async -> [Finding] {
 /// Whether the database takes a write, which only a connection that may write can tell.
 private func examineWriting(_ settings: Settings) -> Finding {
   do {
-    try SQLiteStorage.probeWrite(path: settings.databasePath)
+    try probeWrite(settings)
     return Finding(subject: "database", verdict: .ok, detail: "takes writes")
   } catch {
     return Finding(subject: "database", verdict: .failed, detail: "does not take writes: \(error.sentence)")
   }
 }
 
-private func examineContents(of storage: SQLiteStorage, _ settings: Settings) async -> [Finding] {
+private func examineContents(of storage: any Storage, _ settings: Settings) async -> [Finding] {
   do {
     if try await isUnused(storage) { return examineKeys(nil, settings) }
     let contents = Contents(
@@ -95,11 +95,10 @@ private struct Contents {
 
 /// Whether the audit's chain can be gone on with. Of a ring that cannot be made, the keys tell.
 private func examineAudit(
-  in storage: SQLiteStorage, _ settings: Settings
+  in storage: any Storage, _ settings: Settings
 ) async throws(StorageError) -> [Finding] {
   guard
-    let ring = try? masterKeyRing(
-      set: settings.masterKeys, databasePath: settings.databasePath, mayCreate: false, entropy: .system)
+    let ring = try? masterKeyRing(of: settings, mayCreate: false, entropy: .system)
   else { return [] }
   let chain = AuditChain(storage: storage, ring: ring)
   func finding(_ verdict: Finding.Verdict, _ detail: String) -> [Finding] {
@@ -127,8 +126,7 @@ private func examineKeys(_ contents: Contents?, _ settings: Settings) -> [Findin
   }
   let ring: MasterKeyRing
   do {
-    ring = try masterKeyRing(
-      set: settings.masterKeys, databasePath: settings.databasePath, mayCreate: false, entropy: .system)
+    ring = try masterKeyRing(of: settings, mayCreate: false, entropy: .system)
   } catch .masterKeyMissing where contents == nil {
     return findings + [
       Finding(
@@ -191,26 +189,37 @@ private func examineApple(_ settings: Settings) async -> [Finding] {
     return [Finding(subject: "Apple", verdict: .failed, detail: error.sentence)]
   }
   let url = settings.appleBaseURL + "/auth/keys"
-  let findings: [Finding]
-  do {
-    let response = try await fetcher.fetch(keySetRequest(url))
-    findings = [examine(response, from: url), examineClock(response.date, settings)]
-  } catch {
-    findings = [
-      Finding(
-        subject: "Apple", verdict: .failed, detail: "\(url): \(KeyFetchFault.transport(error).sentence)")
-    ]
+  let apple = await examineKeys(of: "Apple", at: url, .keySet, with: fetcher)
+  var findings = [apple.finding]
+  if let response = apple.response { findings.append(examineClock(response.date, settings)) }
+  if let firebase = settings.firebase {
+    findings.append(
+      await examineKeys(of: "Firebase", at: firebase.keysURL, .keySetOrCertificates, with: fetcher).finding)
   }
   await stop()
   return findings
 }
 
-private func examine(_ response: FetchResponse, from url: String) -> Finding {
-  switch keySet(in: response) {
+/// Whether an issuer's keys are to be had.
+///
+/// - Returns: The answer as well, if there was one.
+private func examineKeys(
+  of issuer: String, at url: String, _ form: KeySetForm, with fetcher: any HTTPFetching
+) async -> (finding: Finding, response: FetchResponse?) {
+  var response: FetchResponse?
+  let fetched: Result<KeySet, KeyFetchFault>
+  do throws(FetchError) {
+    let answer = try await fetcher.fetch(keySetRequest(url))
+    response = answer
+    fetched = keySet(in: answer, form)
+  } catch {
+    fetched = .failure(.transport(error))
+  }
+  switch fetched {
   case .success(let keys):
-    Finding(subject: "Apple", verdict: .ok, detail: "\(url) publishes \(keys.count) keys")
+    return (Finding(subject: issuer, verdict: .ok, detail: "\(url) publishes \(keys.count) keys"), response)
   case .failure(let fault):
-    Finding(subject: "Apple", verdict: .failed, detail: "\(url): \(fault.sentence)")
+    return (Finding(subject: issuer, verdict: .failed, detail: "\(url): \(fault.sentence)"), response)
   }
 }
 

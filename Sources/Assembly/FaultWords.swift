@@ -3,7 +3,7 @@ internal import Crypto
 internal import Domain
 internal import Glibc
 internal import HTTPServer
-internal import SQLiteStorage
+internal import ProviderTokens
 internal import Sessions
 internal import Storage
 
@@ -96,7 +96,7 @@ extension SigningKeyError {
   }
 }
 
-extension SQLiteOpenError {
+extension StorageOpenError {
   var isOlderSchema: Bool { if case .olderSchema = self { true } else { false } }
 
   var sentence: String {

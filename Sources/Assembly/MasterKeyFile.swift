@@ -6,8 +6,7 @@ package import Settings
 
 /// The file beside an SQLite database that holds its master key, for who set none.
 ///
-/// It appears whole or not at all: written under a temporary name, synced, linked without overwriting, its
-/// folder synced. Of two processes that start at once, one makes it and both read the same.
+/// Of two processes that start at once, one makes it and both read the same.
 struct MasterKeyFile {
   let path: String
 
@@ -45,52 +44,42 @@ struct MasterKeyFile {
   /// Makes the file with a new key, unless another process is faster, and returns the key that is in it.
   func create(entropy: Entropy) throws(StartFault) -> Secret<[UInt8]> {
     let key = Secret(entropy.bytes(MasterKey.byteCount))
-    let temporary = path + "." + hexText(entropy.bytes(8))
-    try write(masterKeyText(key).reveal() + "\n", to: temporary)
-    let linked = unsafe link(temporary, path) == 0
-    let code = errno
-    unsafe unlink(temporary)
-    guard linked || code == EEXIST else { throw .masterKeyUnwritable(path: path, code: code) }
-    try syncFolder()
+    let file = WholeFile(path, suffix: hexText(entropy.bytes(8)))
+    try write(masterKeyText(key).reveal() + "\n", to: file)
+    let code = file.publish()
+    guard code == 0 || code == EEXIST else { throw .masterKeyUnwritable(path: path, code: code) }
     guard let kept = try read() else { throw .masterKeyUnreadable(path: path) }
     return kept
   }
 
-  private func write(_ text: String, to temporary: String) throws(StartFault) {
-    let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+  private func write(_ text: String, to file: WholeFile) throws(StartFault) {
+    let descriptor = unsafe open(file.temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw .masterKeyUnwritable(path: path, code: errno) }
     defer { close(descriptor) }
-    guard writeAll(Array(text.utf8), to: descriptor), fsync(descriptor) == 0 else {
+    guard writeAll(Array(text.utf8), to: descriptor) else {
       let code = errno
-      unsafe unlink(temporary)
+      file.discard()
       throw .masterKeyUnwritable(path: path, code: code)
     }
-  }
-
-  private func syncFolder() throws(StartFault) {
-    let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-    let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw .masterKeyUnwritable(path: path, code: errno) }
-    defer { close(descriptor) }
-    guard fsync(descriptor) == 0 else { throw .masterKeyUnwritable(path: path, code: errno) }
   }
 }
 
 /// What is doubtful about the file of the master key, as a sentence; nil when nothing is, or it is not used.
 package func masterKeyFileWarning(_ settings: Settings) -> String? {
-  guard settings.masterKeys == nil else { return nil }
-  return MasterKeyFile(besideDatabase: settings.databasePath).looseness()
+  guard settings.masterKeys == nil, case .sqlite(let path) = settings.database else { return nil }
+  return MasterKeyFile(besideDatabase: path).looseness()
 }
 
 /// The master keys in force: those that are set, else the one in the file beside the database.
 ///
 /// - Parameter mayCreate: Whether the database is empty, so that a new key shuts nothing out.
 func masterKeyRing(
-  set keys: [Secret<[UInt8]>]?, databasePath: String, mayCreate: Bool, entropy: Entropy
+  of settings: Settings, mayCreate: Bool, entropy: Entropy
 ) throws(StartFault) -> MasterKeyRing {
-  var bytes = keys ?? []
-  if bytes.isEmpty {
-    let file = MasterKeyFile(besideDatabase: databasePath)
+  var bytes = settings.masterKeys ?? []
+  // Only beside a file is there a place for one; the settings are not read without a key for any other database.
+  if bytes.isEmpty, case .sqlite(let path) = settings.database {
+    let file = MasterKeyFile(besideDatabase: path)
     if let key = try file.read() {
       bytes = [key]
     } else if mayCreate {

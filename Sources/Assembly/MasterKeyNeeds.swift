@@ -1,5 +1,4 @@
 internal import Domain
-internal import SQLiteStorage
 internal import Sessions
 internal import Settings
 internal import Storage

@@ -5,8 +5,9 @@ internal import AppleIdentity
 internal import Crypto
 internal import Domain
 internal import HTTPServer
+internal import JOSE
 internal import Outbound
-internal import SQLiteStorage
+internal import ProviderTokens
 internal import Sessions
 package import Storage
 internal import Synchronization
@@ -18,7 +19,7 @@ package final class Node: Sendable {
   /// `host:port` of the operators' listener, if there is one.
   package let adminAddress: String?
   private let listeners: [HTTPListener]
-  private let storage: SQLiteStorage
+  private let storage: any CountedStorage
   private let fetcher: CurlFetcher
   private let maintenance: [Task<Void, Never>]
   private let watch: SessionWatch
@@ -30,11 +31,12 @@ package final class Node: Sendable {
     let entropy = Entropy.system
     let clock = WallClock.system
     let metrics = NodeMetrics()
-    let storage = try openDatabase(settings, observe: { metrics.observe(commitOf: $0, $1) })
+    let storage = try await whole(openDatabase(settings, observe: { metrics.observe(commitOf: $0, $1) }))
     let ring = try await openMasterKeys(settings, for: storage, entropy: entropy)
     let settled = try await openSigningKeys(settings, storage, ring, clock, entropy)
     let fetcher = try makeFetcher()
     let directory = startDirectory(settings, fetcher: fetcher, metrics: metrics, log: log)
+    let firebase = settings.firebase.map { startFirebase($0, fetcher: fetcher, metrics: metrics, log: log) }
 
     let open = RouterSlot()
     let operators = RouterSlot()
@@ -56,9 +58,9 @@ package final class Node: Sendable {
     let probe = ReadinessProbe(storage: storage)
     let isStopping = Flag()
     let endpoints = Endpoints(
-      directory: directory, issuer: issuer, storage: storage, projectID: settings.projectID,
-      publicURL: publicURL, appleBaseURL: settings.appleBaseURL, linking: settings.accountLinking,
-      allowsAnonymous: settings.allowsAnonymous,
+      directory: directory, firebase: firebase, issuer: issuer, storage: storage,
+      projectID: settings.projectID, publicURL: publicURL, appleBaseURL: settings.appleBaseURL,
+      linking: settings.accountLinking, allowsAnonymous: settings.allowsAnonymous,
       isDevMode: settings.isDevMode, entropy: entropy, clock: clock, log: log, metrics: metrics.registry,
       readiness: {
         Readiness(
@@ -136,13 +138,27 @@ private func startDirectory(
   _ settings: Settings, fetcher: CurlFetcher, metrics: NodeMetrics, log: Log
 ) -> KeyDirectory {
   let directory = KeyDirectory(
-    url: settings.appleBaseURL + "/auth/keys", policy: .standard, fetcher: fetcher, clock: .system,
+    url: settings.appleBaseURL + "/auth/keys", form: .keySet, policy: .standard, fetcher: fetcher,
+    clock: .system,
     report: { outcome in
       metrics.count(outcome)
-      report(outcome, to: log)
+      report(outcome, as: ("apple_keys_fetched", "apple_keys_fetch_failed"), to: log)
     })
   directory.tick()
   return directory
+}
+
+/// Google's keys are fetched when somebody comes with a token: a service is ready without them.
+private func startFirebase(
+  _ settings: Settings.Firebase, fetcher: CurlFetcher, metrics: NodeMetrics, log: Log
+) -> FirebaseSource {
+  let directory = KeyDirectory(
+    url: settings.keysURL, form: .keySetOrCertificates, policy: .standard, fetcher: fetcher, clock: .system,
+    report: { outcome in
+      metrics.countFirebase(outcome)
+      report(outcome, as: ("firebase_keys_fetched", "firebase_keys_fetch_failed"), to: log)
+    })
+  return FirebaseSource(rules: settings.rules, directory: directory)
 }
 
 /// Starts what a node does beside answering requests.
@@ -150,15 +166,16 @@ private func startDirectory(
 /// - Parameter changes: What was changed of the signing keys before.
 private func startMaintenance(
   _ settings: Settings, issuer: SessionIssuer, changes: [SigningKeyChange], directory: KeyDirectory,
-  storage: SQLiteStorage, ring: MasterKeyRing, clock: WallClock, entropy: Entropy, metrics: NodeMetrics,
+  storage: any CountedStorage, ring: MasterKeyRing, clock: WallClock, entropy: Entropy, metrics: NodeMetrics,
   log: Log
 ) -> [Task<Void, Never>] {
+  let holder = hexText(entropy.bytes(16))
   let sweeper = Sweeper(
     storage: storage, clock: clock, limits: issuer.rules.limits, leeway: settings.clockLeeway,
-    log: log)
+    holder: holder, log: log)
   let historian = Historian(
     watch: issuer.watch, storage: storage, auditChain: AuditChain(storage: storage, ring: ring), clock: clock,
-    holder: hexText(entropy.bytes(16)), retention: settings.auditRetention, log: log)
+    holder: holder, retention: settings.auditRetention, log: log)
   let keyWatch = SigningKeyWatch(
     issuer: issuer, storage: storage, ring: ring, rules: SigningKeyRules(settings), clock: clock,
     entropy: entropy, metrics: metrics, log: log)
@@ -173,7 +190,7 @@ private func startMaintenance(
 
 private func startAppleWorker(
   _ settings: Settings, issuer: SessionIssuer, access: AppleAccess, directory: KeyDirectory,
-  fetcher: CurlFetcher, storage: SQLiteStorage, ring: MasterKeyRing, metrics: NodeMetrics, log: Log
+  fetcher: CurlFetcher, storage: any CountedStorage, ring: MasterKeyRing, metrics: NodeMetrics, log: Log
 ) -> Task<Void, Never> {
   let clock = WallClock.system
   let measures = AppleMetrics(metrics.registry, clock: clock)
@@ -197,6 +214,18 @@ private func startWebhookWorker(
     target: target, storage: storage, fetcher: fetcher, clock: clock, entropy: entropy,
     metrics: WebhookMetrics(metrics.registry, clock: clock), log: log)
   return [Task { await worker.run() }]
+}
+
+/// Refuses a database of which a part has still to come: keys and accounts that were made now would be in its way.
+private func whole(_ storage: any CountedStorage) async throws(StartFault) -> any CountedStorage {
+  let arrival: String?
+  do {
+    arrival = try await storage.arrival()
+  } catch {
+    throw .storage(error)
+  }
+  if arrival != nil { throw .arrivalUnfinished }
+  return storage
 }
 
 private func openSigningKeys(
@@ -273,10 +302,12 @@ extension Settings {
   }
 }
 
-private func report(_ report: KeyFetchReport, to log: Log) {
+private func report(
+  _ report: KeyFetchReport, as events: (fetched: StaticString, failed: StaticString), to log: Log
+) {
   switch report {
-  case .fetched(let count): log.info("apple_keys_fetched", [.number("keys", Int64(count))])
-  case .failed(let fault): log.warning("apple_keys_fetch_failed", [.text("cause", fault.label)])
+  case .fetched(let count): log.info(events.fetched, [.number("keys", Int64(count))])
+  case .failed(let fault): log.warning(events.failed, [.text("cause", fault.label)])
   }
 }
 

@@ -2,7 +2,7 @@ internal import AppleIdentity
 internal import Domain
 internal import Glibc
 internal import HTTPServer
-internal import SQLiteStorage
+internal import ProviderTokens
 internal import Sessions
 internal import Storage
 internal import Telemetry
@@ -11,6 +11,7 @@ internal import Telemetry
 struct NodeMetrics: Sendable {
   let registry = Metrics()
   private let keyFetches: CounterSet
+  private let firebaseKeyFetches: CounterSet
   private let keyChanges: CounterSet
   private let groupSizes: Histogram
   private let commitSeconds: Histogram
@@ -19,6 +20,9 @@ struct NodeMetrics: Sendable {
     keyFetches = registry.counters(
       "bramley_apple_key_fetches_total", help: "Fetches of Apple's key set by outcome.", label: "outcome",
       values: ["fetched", "failed"])
+    firebaseKeyFetches = registry.counters(
+      "bramley_firebase_key_fetches_total", help: "Fetches of the keys of Firebase's tokens by outcome.",
+      label: "outcome", values: ["fetched", "failed"])
     keyChanges = registry.counters(
       "bramley_signing_key_changes_total", help: "Changes of signing keys that this node made.",
       label: "change", values: SigningKeyChange.Step.allCases.map(\.rawValue))
@@ -30,9 +34,9 @@ struct NodeMetrics: Sendable {
       bounds: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1])
   }
 
-  func count(_ report: KeyFetchReport) {
-    if case .fetched = report { keyFetches.add("fetched") } else { keyFetches.add("failed") }
-  }
+  func count(_ report: KeyFetchReport) { keyFetches.add(report.label) }
+
+  func countFirebase(_ report: KeyFetchReport) { firebaseKeyFetches.add(report.label) }
 
   func count(_ change: SigningKeyChange) { keyChanges.add(change.step.rawValue) }
 
@@ -44,7 +48,7 @@ struct NodeMetrics: Sendable {
 
   /// Adds what is read from the parts when it is asked for.
   func watch(
-    storage: SQLiteStorage, directory: KeyDirectory, issuer: SessionIssuer, listener: HTTPListener,
+    storage: any CountedStorage, directory: KeyDirectory, issuer: SessionIssuer, listener: HTTPListener,
     clock: WallClock,
     log: Log
   ) {
@@ -102,6 +106,10 @@ struct NodeMetrics: Sendable {
     let startedAt = Double(WallClock.system.now().seconds)
     registry.gauge("process_start_time_seconds", help: "Since 1970.") { startedAt }
   }
+}
+
+extension KeyFetchReport {
+  fileprivate var label: String { if case .fetched = self { "fetched" } else { "failed" } }
 }
 
 private func seconds(_ time: timeval) -> Double {

@@ -100,8 +100,7 @@ private struct SigningKeyOrder {
 
   init(_ settings: Settings, _ storage: any Storage) async throws(StartFault) {
     self.storage = storage
-    ring = try masterKeyRing(
-      set: settings.masterKeys, databasePath: settings.databasePath, mayCreate: false, entropy: .system)
+    ring = try masterKeyRing(of: settings, mayCreate: false, entropy: .system)
     rules = SigningKeyRules(settings)
     now = WallClock.system.now()
   }

@@ -8,11 +8,19 @@ struct Sweeper: Sendable {
   let clock: WallClock
   let limits: SessionLimits
   let leeway: Int64
+  /// Tells this node from the others.
+  let holder: String
   let log: Log
 
+  /// Seconds for which one node has the sweeping to itself; it comes back before they have passed.
+  private static let leaseSeconds: Int64 = 90
+
   func sweep() async {
-    let rules = SweepRules(at: clock.now(), limits: limits, leeway: leeway, limit: 500)
+    let now = clock.now()
+    let rules = SweepRules(at: now, limits: limits, leeway: leeway, limit: 500)
     do {
+      let lease = Lease(name: "sweep", holder: holder, until: now + Self.leaseSeconds)
+      guard try await storage.take(lease, at: now) else { return }
       while try await storage.sweep(rules) {
         guard !Task.isCancelled else { return }
       }

@@ -1,12 +1,12 @@
 internal import AppleIdentity
 package import Domain
 package import JOSE
-package import SQLiteStorage
 package import Sessions
 package import Settings
 package import Storage
 internal import Glibc
 internal import Outbound
+internal import ProviderTokens
 internal import Telemetry
 
 /// The version that `version`, the log and outgoing requests name.
@@ -35,41 +35,6 @@ extension SteadyClock {
   }
 }
 
-/// Opens the database of the settings.
-///
-/// - Parameter observe: Is told of each commit; see ``SQLiteStorage``.
-package func openDatabase(
-  _ settings: Settings, observe: (@Sendable (Int, Duration) -> Void)? = nil
-) throws(StartFault) -> SQLiteStorage {
-  do {
-    return try SQLiteStorage(
-      path: settings.databasePath, options: SQLiteOptions(announces: settings.webhook != nil),
-      observe: observe)
-  } catch {
-    throw .databaseUnusable(path: settings.databasePath, error)
-  }
-}
-
-/// Opens the database of the settings to be looked at: it is not made, and its schema is left as it is.
-package func inspectDatabase(_ settings: Settings) throws(StartFault) -> SQLiteStorage {
-  do {
-    return try SQLiteStorage(path: settings.databasePath, opening: .inspect)
-  } catch {
-    throw .databaseUnusable(path: settings.databasePath, error)
-  }
-}
-
-/// Opens the database of the settings to be changed by a command: it is not made, and its schema is left as it is.
-package func openDatabaseForChange(_ settings: Settings) throws(StartFault) -> SQLiteStorage {
-  do {
-    return try SQLiteStorage(
-      path: settings.databasePath, opening: .change,
-      options: SQLiteOptions(announces: settings.webhook != nil))
-  } catch {
-    throw .databaseUnusable(path: settings.databasePath, error)
-  }
-}
-
 /// The master keys of the settings, made on the first start for an empty database.
 package func openMasterKeys(
   _ settings: Settings, for storage: any Storage, entropy: Entropy
@@ -80,8 +45,7 @@ package func openMasterKeys(
   } catch {
     throw .storage(error)
   }
-  return try masterKeyRing(
-    set: settings.masterKeys, databasePath: settings.databasePath, mayCreate: isEmpty, entropy: entropy)
+  return try masterKeyRing(of: settings, mayCreate: isEmpty, entropy: entropy)
 }
 
 /// Whether there is nothing in the database that needs a master key that was there before.
@@ -99,7 +63,7 @@ package func fetchAppleKeys(from url: String) async throws(FetchFault) -> KeySet
   } catch {
     throw FetchFault(cause: error.sentence)
   }
-  let outcome = await fetchKeySet(from: url, with: fetcher)
+  let outcome = await fetchKeySet(from: url, .keySet, with: fetcher)
   await fetcher.stop()
   switch outcome {
   case .success(let keys): return keys

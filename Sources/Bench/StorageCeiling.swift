@@ -152,7 +152,8 @@ private func fill(_ count: Int, _ path: String) async throws(LoadError) {
               ProviderIdentity(provider: "apple.com", subject: Subject(unchecked: benchSubject(number))))
           ])
       }
-      _ = try await storage.create(accounts, sharingEmails: true, by: Origin(actor: .system), at: now)
+      _ = try await storage.create(
+        accounts, sharingEmails: true, areImported: false, by: Origin(actor: .system), at: now)
       showProgress("accounts: \(start) of \(count)")
     }
     showProgress("")

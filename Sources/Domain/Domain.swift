@@ -46,6 +46,14 @@ package enum Limits {
   package static let customClaimsLength = 1000
   /// Accounts of one page, one import or one batch of deletions.
   package static let accountBatch = 1000
+  /// Bytes of one user of a Firebase export.
+  package static let exportedUserBytes = 64 * 1024
+  /// Users of an export that are taken in in one transaction: a running service waits for no more.
+  package static let importBatch = 500
+  /// Users that are held while none of them has an identity at Apple, of an export that cannot be read twice.
+  package static let heldImports = 10_000
+  /// Refusals of an import that are shown one by one.
+  package static let shownImportRefusals = 20
   /// Revocations of one page of the feed.
   package static let revocationPage = 1000
   /// Seconds that the feed's answer may wait for news.

@@ -3,6 +3,7 @@ package import Storage
 
 extension SQLLedger {
   package mutating func account(_ id: AccountID) throws(StorageError) -> Account? {
+    if let known = known?.accounts[id] { return known }
     var rows = AccountRows()
     try statements.accountByID.each { slots in
       slots.add(id.text)
@@ -13,6 +14,10 @@ extension SQLLedger {
   }
 
   package mutating func account(holding identity: ProviderIdentity) throws(StorageError) -> Account? {
+    if let holder = known?.holders[identity] {
+      guard let holder else { return nil }
+      return try account(holder)
+    }
     var rows = AccountRows()
     try statements.accountHoldingIdentity.each { slots in
       slots.add(identity.provider)
@@ -81,6 +86,7 @@ extension SQLLedger {
       slots.addChanging(account)
       slots.add(statements.nextAccountNumber())
     }
+    known?.note(account, isNew: true)
   }
 
   package mutating func update(_ account: Account) throws(StorageError) {
@@ -88,10 +94,12 @@ extension SQLLedger {
       slots.add(account.id.text)
       slots.addChanging(account)
     }
+    known?.note(account, isNew: false)
   }
 
   package mutating func delete(_ account: AccountID) throws(StorageError) {
     try statements.deleteAccount.runOnOneRow { $0.add(account.text) }
+    known?.forget()
   }
 
   package mutating func insert(
@@ -101,10 +109,12 @@ extension SQLLedger {
       slots.add(account.text)
       slots.add(identity)
     }
+    known?.note(identity, of: account)
   }
 
   package mutating func update(_ identity: LinkedIdentity) throws(StorageError) {
     try statements.updateIdentity.runOnOneRow { $0.add(identity) }
+    known?.note(identity)
   }
 
   package mutating func delete(_ identity: ProviderIdentity) throws(StorageError) {
@@ -112,6 +122,7 @@ extension SQLLedger {
       slots.add(identity.provider)
       slots.add(identity.subject.text)
     }
+    known?.forget()
   }
 }
 
@@ -160,7 +171,7 @@ extension SQLSlots {
 }
 
 /// Accounts out of rows of a join: one row an identity, those of one account in a row.
-private struct AccountRows {
+struct AccountRows {
   var accounts: [Account] = []
   var numbers: [Int64] = []
 

@@ -3,7 +3,8 @@ package import Storage
 
 extension SQLLedger {
   package mutating func session(_ id: SessionID) throws(StorageError) -> Session? {
-    try statements.session.first { slots in
+    if let known = known?.sessions[id] { return known }
+    return try statements.session.first { slots in
       slots.add(id.bytes)
     } _: { (row: inout Row) throws(StorageError) in
       try row.session()
@@ -25,6 +26,7 @@ extension SQLLedger {
       slots.add(session.end?.rawValue)
       slots.add(session.endedAt)
     }
+    known?.note(session)
   }
 
   /// A session that is over stays so: progress is written to a living one only.
@@ -42,6 +44,7 @@ extension SQLLedger {
         slots.addProgress(of: session)
       }
     }
+    known?.note(session)
   }
 
   package mutating func sessions(of account: AccountID) throws(StorageError) -> [Session] {
@@ -78,7 +81,7 @@ extension SQLSlots {
 }
 
 extension SQLRow {
-  fileprivate mutating func session() throws(StorageError) -> Session {
+  mutating func session() throws(StorageError) -> Session {
     Session(
       id: try sessionID(), account: try identifier(), provider: try text(), createdAt: try time(),
       device: try device(), customClaims: try optionalText(),

@@ -15,23 +15,30 @@ package struct SQLLedger<Statement: SQLStatement>: Ledger {
 
   let statements: SQLStatements<Statement>
   var unwritten = UnwrittenHistory()
+  /// What is known before it is asked for; nil where nothing is.
+  package var known: KnownRows?
 
   /// A ledger over the statements of a connection.
   package init(_ statements: SQLStatements<Statement>) {
     self.statements = statements
+  }
+
+  /// Forgets what a transaction had put off and known that was undone.
+  package mutating func reset() {
+    unwritten = UnwrittenHistory()
+    known = nil
   }
 }
 
 // Credentials that were used.
 extension SQLLedger {
   package mutating func spentCredential(_ key: CredentialKey) throws(StorageError) -> SpentCredential? {
-    try statements.spentCredential.first { slots in
+    if let known = known?.credentials[key] { return known }
+    return try statements.spentCredential.first { slots in
       slots.add(key.stamp)
       slots.add(key.digest)
     } _: { (row: inout Row) throws(StorageError) in
-      SpentCredential(
-        key: key, expiresAt: try row.time(), usedAt: try row.time(), session: try row.sessionID(),
-        isNewUser: try row.flag(), linkTarget: try row.optionalIdentifier(), isFinal: try row.flag())
+      try row.spentCredential(key)
     }
   }
 
@@ -46,6 +53,15 @@ extension SQLLedger {
       slots.add(spent.linkTarget?.text)
       slots.add(spent.isFinal)
     }
+    known?.credentials[spent.key] = spent
+  }
+}
+
+extension SQLRow {
+  mutating func spentCredential(_ key: CredentialKey) throws(StorageError) -> SpentCredential {
+    SpentCredential(
+      key: key, expiresAt: try time(), usedAt: try time(), session: try sessionID(), isNewUser: try flag(),
+      linkTarget: try optionalIdentifier(), isFinal: try flag())
   }
 }
 

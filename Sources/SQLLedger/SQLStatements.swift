@@ -1,3 +1,5 @@
+package import Storage
+
 /// Every statement of a connection, prepared once; what a ledger works with.
 ///
 /// Not Sendable: it goes to the connection's thread and stays there.
@@ -26,10 +28,15 @@ package final class SQLStatements<Statement: SQLStatement> {
   let notifications: NotificationStatements<Statement>
   let webhooks: WebhookStatements<Statement>
   let transfers: TransferStatements<Statement>
+  let imports: ImportStatements<Statement>
   /// The place of a new account in the order of creation; nil where the database finds it.
   let nextAccountNumber: () -> Int64?
   /// Whether events are written for the app's back end.
   let announces: Bool
+  /// Has new places come behind all that are there; nil where the database counts by itself.
+  let settlePlaces: String?
+  /// Prepares what is run seldom. The connection's, once it has the others.
+  package var prepareText: (String) -> Result<Statement, StorageError> = { _ in .failure(.defect) }
 
   /// The id up to which the sweep has looked at sessions; nil before the first and after the last.
   var sweptSessionsUpTo: [UInt8]?
@@ -45,6 +52,7 @@ package final class SQLStatements<Statement: SQLStatement> {
   ) throws(Fault) {
     self.nextAccountNumber = nextAccountNumber
     self.announces = announces
+    settlePlaces = dialect.settlePlaces
     accountByID = try prepare(AccountSQL.accountByID)
     accountHoldingIdentity = try prepare(AccountSQL.accountHoldingIdentity)
     accountsAfter = try prepare(AccountSQL.accountsAfter)
@@ -81,7 +89,6 @@ package final class SQLStatements<Statement: SQLStatement> {
     insertSigningKey = try prepare(KeySQL.insertSigningKey)
     updateSigningKeyVersion = try prepare(KeySQL.updateSigningKeyVersion)
     touch = try prepare(KeySQL.touch)
-
     insertRevocation = try prepare(dialect.insertRevocation)
     if let takePlaces = dialect.takePlaces {
       takeRevocationPlaces = try prepare(takePlaces.revocations)
@@ -103,11 +110,11 @@ package final class SQLStatements<Statement: SQLStatement> {
     writeAuditSeal = try prepare(HistorySQL.writeAuditSeal)
     lease = try prepare(HistorySQL.lease)
     writeLease = try prepare(HistorySQL.writeLease)
-
     apple = try AppleStatements(prepare)
     notifications = try NotificationStatements(prepare)
     webhooks = try WebhookStatements(for: dialect, prepare)
     transfers = try TransferStatements(prepare)
+    imports = try ImportStatements(prepare)
   }
 }
 

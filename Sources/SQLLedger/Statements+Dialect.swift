@@ -7,6 +7,8 @@ package struct SQLDialect: Sendable {
   let insertRevocation, lastRevocation, insertAuditEntry, insertWebhook: StaticString
   /// Advances the counters by a number of places; nil where the database counts by itself.
   let takePlaces: (revocations: StaticString, audit: StaticString)?
+  /// Has new places come behind all that are there; nil where the database counts by itself.
+  let settlePlaces: String?
 
   /// What SQLite understands.
   package static let sqlite = SQLDialect(
@@ -23,7 +25,7 @@ package struct SQLDialect: Sendable {
       INSERT INTO webhook_events (id, kind, account, provider, cause, created_at, due_at, gives_up_at, attempts)
       VALUES ('evt_' || lower(hex(randomblob(16))), ?1, ?2, ?3, ?4, ?5, ?6, ?7, 0)
       """,
-    takePlaces: nil)
+    takePlaces: nil, settlePlaces: nil)
 
   /// What PostgreSQL and its like understand. The last parameter of what takes part of a row of places is how many of
   /// them come behind it.
@@ -46,5 +48,10 @@ package struct SQLDialect: Sendable {
     takePlaces: (
       revocations: "UPDATE places SET revocations = revocations + ?1",
       audit: "UPDATE places SET audit = audit + ?1"
-    ))
+    ),
+    settlePlaces: """
+      UPDATE places SET revocations = greatest(revocations, (SELECT coalesce(max(position), 0) FROM revocations)),
+        audit = greatest(audit, (SELECT coalesce(max(position), 0) FROM audit)),
+        webhooks = greatest(webhooks, (SELECT coalesce(max(position), 0) FROM webhook_events))
+      """)
 }

@@ -2,8 +2,18 @@
 // What a text names is in the order in which `SQLSlots` binds and `SQLRow` reads.
 
 /// `accounts` and `identities`.
-enum AccountSQL {
-  static let accountByID: StaticString = """
+package enum AccountSQL {
+  /// What each text that reads accounts names, for texts of an engine of its own.
+  package static let columns = """
+    a.number, a.id, a.created_at, a.last_sign_in_at, a.is_disabled, a.is_anonymous, a.email,
+    a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
+    a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
+    a.valid_since, a.apple_sign_in_at, i.provider, i.subject, i.email, i.display_name, i.photo_url,
+    i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at, i.transfer_state,
+    i.transfer_team, i.transfer_subject, i.transfer_detail, i.transferred_at, i.former_subject
+    """
+
+  package static let accountByID: StaticString = """
     SELECT a.number, a.id, a.created_at, a.last_sign_in_at, a.is_disabled, a.is_anonymous, a.email,
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
@@ -14,7 +24,7 @@ enum AccountSQL {
     WHERE a.id = ?1 ORDER BY i.provider
     """
 
-  static let accountHoldingIdentity: StaticString = """
+  package static let accountHoldingIdentity: StaticString = """
     SELECT a.number, a.id, a.created_at, a.last_sign_in_at, a.is_disabled, a.is_anonymous, a.email,
       a.is_email_verified, a.is_private_email, a.real_user_status, a.email_origin, a.given_name, a.family_name,
       a.middle_name, a.name_prefix, a.name_suffix, a.nickname, a.chosen_name, a.photo_url, a.custom_claims,
@@ -59,9 +69,9 @@ enum AccountSQL {
       a.valid_since, a.apple_sign_in_at, i.provider, i.subject, i.email, i.display_name, i.photo_url,
       i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at, i.transfer_state,
       i.transfer_team, i.transfer_subject, i.transfer_detail, i.transferred_at, i.former_subject
-    FROM (SELECT number AS place, CASE ?1 WHEN 0 THEN id WHEN 1 THEN email
+    FROM (SELECT number AS place, CASE CAST(?1 AS INTEGER) WHEN 0 THEN id WHEN 1 THEN email
         WHEN 2 THEN coalesce(chosen_name, given_name) END AS word,
-        CASE ?1 WHEN 3 THEN created_at WHEN 4 THEN last_sign_in_at END AS moment
+        CASE CAST(?1 AS INTEGER) WHEN 3 THEN created_at WHEN 4 THEN last_sign_in_at END AS moment
         FROM accounts ORDER BY word NULLS FIRST, moment, place LIMIT ?2 OFFSET ?3) AS wanted
       JOIN accounts AS a ON a.number = wanted.place LEFT JOIN identities AS i ON i.account = a.number
     ORDER BY wanted.word NULLS FIRST, wanted.moment, wanted.place, i.provider
@@ -74,9 +84,9 @@ enum AccountSQL {
       a.valid_since, a.apple_sign_in_at, i.provider, i.subject, i.email, i.display_name, i.photo_url,
       i.credential_state, i.client_id, i.is_email_deliverable, i.email_changed_at, i.transfer_state,
       i.transfer_team, i.transfer_subject, i.transfer_detail, i.transferred_at, i.former_subject
-    FROM (SELECT number AS place, CASE ?1 WHEN 0 THEN id WHEN 1 THEN email
+    FROM (SELECT number AS place, CASE CAST(?1 AS INTEGER) WHEN 0 THEN id WHEN 1 THEN email
         WHEN 2 THEN coalesce(chosen_name, given_name) END AS word,
-        CASE ?1 WHEN 3 THEN created_at WHEN 4 THEN last_sign_in_at END AS moment
+        CASE CAST(?1 AS INTEGER) WHEN 3 THEN created_at WHEN 4 THEN last_sign_in_at END AS moment
         FROM accounts ORDER BY word DESC NULLS LAST, moment DESC, place LIMIT ?2 OFFSET ?3) AS wanted
       JOIN accounts AS a ON a.number = wanted.place LEFT JOIN identities AS i ON i.account = a.number
     ORDER BY wanted.word DESC NULLS LAST, wanted.moment DESC, wanted.place, i.provider
@@ -125,8 +135,14 @@ enum AccountSQL {
 }
 
 /// `sessions`.
-enum SessionSQL {
-  static let session: StaticString = """
+package enum SessionSQL {
+  /// What each text that reads sessions names, for texts of an engine of its own.
+  package static let columns = """
+    id, account, provider, created_at, device_name, device_model, device_os, app_version, custom_claims,
+    counter, master_key, rotated_at, late_rotations, is_late, ended_as, ended_at
+    """
+
+  package static let session: StaticString = """
     SELECT id, account, provider, created_at, device_name, device_model, device_os, app_version, custom_claims,
       counter, master_key, rotated_at, late_rotations, is_late, ended_as, ended_at
     FROM sessions WHERE id = ?1
@@ -151,7 +167,7 @@ enum SessionSQL {
     WHERE id = ?1
     """
 
-  static let sessionsOfAccount: StaticString = """
+  package static let sessionsOfAccount: StaticString = """
     SELECT id, account, provider, created_at, device_name, device_model, device_os, app_version, custom_claims,
       counter, master_key, rotated_at, late_rotations, is_late, ended_as, ended_at
     FROM sessions WHERE account = ?1 AND ended_at IS NULL ORDER BY ordinal DESC, created_at DESC, id DESC
@@ -347,7 +363,7 @@ enum AppleSQL {
 
   static let secretCounts: StaticString = """
     SELECT master_key, count(*) FROM (SELECT master_key FROM apple_work UNION ALL SELECT master_key FROM apple_grants)
-    GROUP BY master_key
+      AS sealed GROUP BY master_key
     """
 
   static let secretsNotSealedBy: StaticString = """

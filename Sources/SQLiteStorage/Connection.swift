@@ -1,5 +1,6 @@
 internal import CSQLite
 internal import Glibc
+internal import Storage
 
 /// Has the library count no allocations, of which a sign-in makes a hundred and more: each would take a lock that all
 /// threads share (sqlite.org/c3ref/c_config_covering_index_scan.html, SQLITE_CONFIG_MEMSTATUS). Where another user of
@@ -12,7 +13,7 @@ private let areStatisticsOff: Bool = csqlite_keep_no_statistics() == SQLITE_OK
 @safe struct Connection: ~Copyable {
   private let raw: OpaquePointer
 
-  init(path: String, busyMilliseconds: Int32, isReadOnly: Bool = false) throws(SQLiteOpenError) {
+  init(path: String, busyMilliseconds: Int32, isReadOnly: Bool = false) throws(StorageOpenError) {
     _ = areStatisticsOff
     let access = isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
     let flags = access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
@@ -55,10 +56,29 @@ private let areStatisticsOff: Bool = csqlite_keep_no_statistics() == SQLITE_OK
 
   /// Compiles one statement, to be run many times.
   func prepare(_ sql: StaticString) throws(SQLiteError) -> SQLiteStatement {
+    let start = unsafe UnsafeRawPointer(sql.utf8Start).assumingMemoryBound(to: CChar.self)
+    return unsafe try prepare(start, sql.utf8CodeUnitCount, UInt32(SQLITE_PREPARE_PERSISTENT))
+  }
+
+  /// Compiles one statement, to be run now.
+  func prepare(_ sql: String) throws(SQLiteError) -> SQLiteStatement {
+    let bytes = sql.utf8.map { CChar(bitPattern: $0) }
+    let prepared = unsafe bytes.withUnsafeBufferPointer { text -> Result<SQLiteStatement, SQLiteError> in
+      guard let start = text.baseAddress else { return .failure(failure(SQLITE_MISUSE)) }
+      do throws(SQLiteError) {
+        return .success(unsafe try prepare(start, text.count, 0))
+      } catch {
+        return .failure(error)
+      }
+    }
+    return try prepared.get()
+  }
+
+  private func prepare(
+    _ text: UnsafePointer<CChar>, _ length: Int, _ flags: UInt32
+  ) throws(SQLiteError) -> SQLiteStatement {
     var prepared: OpaquePointer?
-    let code = unsafe sqlite3_prepare_v3(
-      raw, UnsafeRawPointer(sql.utf8Start).assumingMemoryBound(to: CChar.self), Int32(sql.utf8CodeUnitCount),
-      UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
+    let code = unsafe sqlite3_prepare_v3(raw, text, Int32(length), flags, &prepared, nil)
     guard code == SQLITE_OK, let statement = unsafe prepared else { throw failure(code) }
     return unsafe SQLiteStatement(owning: statement)
   }
@@ -82,7 +102,7 @@ extension Connection {
   }
 
   /// Makes the database durable and fast for one writer and readers of other processes.
-  func prepareForService(pageLimit: Int64?) throws(SQLiteOpenError) {
+  func prepareForService(pageLimit: Int64?) throws(StorageOpenError) {
     do throws(SQLiteError) {
       try enterLogMode()
       try execute(Pragma.service)
@@ -117,7 +137,7 @@ extension Connection {
 ///
 /// `mknod` and not `open`: closing a descriptor of our own would drop the locks that another connection of this
 /// process holds on the file (sqlite.org/howtocorrupt.html §2.2).
-func createPrivateFile(at path: String) throws(SQLiteOpenError) {
+func createPrivateFile(at path: String) throws(StorageOpenError) {
   let code = unsafe mknod(plainName(of: path), S_IFREG | S_IRUSR | S_IWUSR, 0)
   let number = errno
   guard code == 0 || number == EEXIST else {
@@ -132,6 +152,6 @@ func fileExists(at path: String) -> Bool {
 
 /// A name that SQLite takes for a file's and nothing else: not `:memory:`, nor a URI, nor the empty name of a
 /// database that is forgotten (sqlite.org/c3ref/open.html).
-private func plainName(of path: String) -> String {
+func plainName(of path: String) -> String {
   path.utf8.first == UInt8(ascii: "/") ? path : "./" + path
 }

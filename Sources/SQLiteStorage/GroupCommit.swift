@@ -25,7 +25,7 @@ struct GroupCommit: ~Copyable, BatchWork {
   init(
     connection: consuming Connection, options: SQLiteOptions, counters: CommitCounters, foldsLog: Bool,
     observe: (@Sendable (Int, Duration) -> Void)?
-  ) throws(SQLiteOpenError) {
+  ) throws(StorageOpenError) {
     busyMilliseconds = options.busyMilliseconds
     do throws(SQLiteError) {
       session = try Session(on: connection, announces: options.announces)
@@ -134,6 +134,13 @@ private final class Session {
     }
     ledger = SQLLedger(statements)
     self.connection = connection
+    statements.prepareText = { [unowned self] text in
+      do throws(SQLiteError) {
+        return .success(try self.connection.prepare(text))
+      } catch {
+        return .failure(error.storageError)
+      }
+    }
   }
 
   /// Runs transactions as one; afterwards none is open.

@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import Storage
 
 /// One step of the schema, compiled in; it sets `user_version` to its own number as its last act.
 struct Migration: Sendable {
@@ -15,29 +16,16 @@ struct Migration: Sendable {
     Migration(version: 6, script: text(of: PackageResources.V0006_notifications_sql)),
     Migration(version: 7, script: text(of: PackageResources.V0007_transfers_sql)),
     Migration(version: 8, script: text(of: PackageResources.V0008_apple_evidence_sql)),
+    Migration(version: 9, script: text(of: PackageResources.V0009_imports_sql)),
   ]
 }
 
 /// A resource of this program: what is no UTF-8 stops at the first statement that it breaks.
 private func text(of resource: [UInt8]) -> String { String(decoding: resource, as: UTF8.self) }
 
-/// Between which versions a schema was brought up to date; equal when there was nothing to do.
-package struct MigrationReport: Sendable, Equatable {
-  /// What was found; zero for an empty database.
-  package let from: Int64
-  /// What is there now.
-  package let to: Int64
-
-  /// Puts the two together.
-  package init(from: Int64, to: Int64) {
-    self.from = from
-    self.to = to
-  }
-}
-
 extension Connection {
   /// The version of the schema; zero in an empty database.
-  func schemaVersion() throws(SQLiteOpenError) -> Int64 {
+  func schemaVersion() throws(StorageOpenError) -> Int64 {
     do throws(SQLiteError) {
       let version = try number(Pragma.schemaVersion)
       // An empty database is everyone's; one with another program's tables must not get ours. In this order: a
@@ -54,8 +42,8 @@ extension Connection {
   ///
   /// A log is read through an index in memory that is shared with whoever writes; where there is none, even a
   /// reader makes one (sqlite.org/wal.html#readonly).
-  func schemaVersionToRead() throws(SQLiteOpenError) -> Int64 {
-    do throws(SQLiteOpenError) {
+  func schemaVersionToRead() throws(StorageOpenError) -> Int64 {
+    do throws(StorageOpenError) {
       return try schemaVersion()
     } catch {
       guard case .cannotOpen(let detail) = error else { throw error }
@@ -66,7 +54,7 @@ extension Connection {
   }
 
   /// Refuses a schema that is not the one of this program.
-  func demandKnownSchema(found: Int64) throws(SQLiteOpenError) {
+  func demandKnownSchema(found: Int64) throws(StorageOpenError) {
     let known = SQLiteStorage.knownSchemaVersion
     if found > known { throw .newerSchema(found: found, known: known) }
     if found < known { throw .olderSchema(found: found, known: known) }
@@ -76,7 +64,7 @@ extension Connection {
   ///
   /// Two processes may start at once: the write lock and a second look at the version under it decide who
   /// applies a step.
-  func migrate(with steps: [Migration] = Migration.all) throws(SQLiteOpenError) -> MigrationReport {
+  func migrate(with steps: [Migration] = Migration.all) throws(StorageOpenError) -> MigrationReport {
     let known = steps.last?.version ?? 0
     let found = try schemaVersion()
     guard found <= known else { throw .newerSchema(found: found, known: known) }
@@ -89,7 +77,7 @@ extension Connection {
     return MigrationReport(from: found, to: reached)
   }
 
-  private func apply(_ step: Migration) throws(SQLiteOpenError) {
+  private func apply(_ step: Migration) throws(StorageOpenError) {
     do throws(SQLiteError) {
       try prepare(SQL.beginWriting).runPlainly()
       if try number(Pragma.schemaVersion) < step.version { try execute(step.script) }

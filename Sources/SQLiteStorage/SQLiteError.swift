@@ -1,25 +1,6 @@
 internal import CSQLite
 internal import Storage
 
-/// Why a database could not be opened or brought up to date.
-package enum SQLiteOpenError: Error, Equatable, Sendable {
-  /// The file cannot be made, read or written; the detail is for an operator.
-  case cannotOpen(detail: String)
-  /// The file is no SQLite database, or not one any more.
-  case notADatabase
-  /// A database, but of another program.
-  case foreignDatabase
-  /// A newer version of this program has been here; this one would not understand what it wrote.
-  case newerSchema(found: Int64, known: Int64)
-  /// The database was opened to be read, and its schema has yet to be brought up to date; `found` is zero where
-  /// there is none.
-  case olderSchema(found: Int64, known: Int64)
-  /// A migration was undone; the database is as it was.
-  case migrationFailed(version: Int64, detail: String)
-  /// Another process held the database for longer than the busy timeout.
-  case busy
-}
-
 /// A result code of SQLite (sqlite.org/rescode.html), extended, and the sentence that came with it.
 ///
 /// The sentence names tables and columns, never values.
@@ -48,7 +29,7 @@ struct SQLiteError: Error, Equatable {
   }
 
   /// What it means to who opens a database.
-  var openError: SQLiteOpenError {
+  var openError: StorageOpenError {
     switch primaryCode {
     case SQLITE_BUSY: .busy
     case SQLITE_NOTADB, SQLITE_CORRUPT: .notADatabase

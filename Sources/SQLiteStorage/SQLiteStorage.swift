@@ -65,7 +65,7 @@ package final class SQLiteStorage: LedgerStorage, CountedStorage {
   package init(
     path: String, opening: SQLiteOpening = .serve, options: SQLiteOptions = SQLiteOptions(),
     observe: (@Sendable (Int, Duration) -> Void)? = nil
-  ) throws(SQLiteOpenError) {
+  ) throws(StorageOpenError) {
     let connection =
       switch opening {
       case .serve: try openForService(path: path, options)
@@ -128,7 +128,7 @@ extension SQLiteStorage {
   package static var knownSchemaVersion: Int64 { Migration.all.last?.version ?? 0 }
 
   /// The schema version of a file; zero where there is none or nothing is in it yet. Changes nothing.
-  package static func schemaVersion(path: String) throws(SQLiteOpenError) -> Int64 {
+  package static func schemaVersion(path: String) throws(StorageOpenError) -> Int64 {
     guard fileExists(at: path) else { return 0 }
     return try Connection(path: path, busyMilliseconds: SQLiteOptions().busyMilliseconds, isReadOnly: true)
       .schemaVersionToRead()
@@ -136,7 +136,7 @@ extension SQLiteStorage {
 
   /// Makes one small commit, the one that readiness makes as well, and nothing else: a schema that is not this
   /// program's is refused.
-  package static func probeWrite(path: String) throws(SQLiteOpenError) {
+  package static func probeWrite(path: String) throws(StorageOpenError) {
     let connection = try Connection(path: path, busyMilliseconds: SQLiteOptions().busyMilliseconds)
     try connection.demandKnownSchema(found: try connection.schemaVersion())
     do throws(SQLiteError) {
@@ -150,7 +150,7 @@ extension SQLiteStorage {
   }
 
   /// Does what opening does before service: makes the file and brings its schema up to date.
-  package static func migrate(path: String) throws(SQLiteOpenError) -> MigrationReport {
+  package static func migrate(path: String) throws(StorageOpenError) -> MigrationReport {
     try createPrivateFile(at: path)
     let connection = try Connection(path: path, busyMilliseconds: SQLiteOptions().busyMilliseconds)
     return try connection.migrate()
@@ -160,7 +160,7 @@ extension SQLiteStorage {
 private func startWorker(
   _ name: String, on connection: consuming sending Connection, _ options: SQLiteOptions,
   _ counters: CommitCounters, foldsLog: Bool, _ observe: (@Sendable (Int, Duration) -> Void)?
-) throws(SQLiteOpenError) -> BatchWorker<GroupCommit> {
+) throws(StorageOpenError) -> BatchWorker<GroupCommit> {
   let group = try GroupCommit(
     connection: connection, options: options, counters: counters, foldsLog: foldsLog, observe: observe)
   do throws(ThreadError) {
@@ -172,7 +172,7 @@ private func startWorker(
   }
 }
 
-private func openForService(path: String, _ options: SQLiteOptions) throws(SQLiteOpenError) -> Connection {
+private func openForService(path: String, _ options: SQLiteOptions) throws(StorageOpenError) -> Connection {
   try createPrivateFile(at: path)
   let connection = try Connection(path: path, busyMilliseconds: options.busyMilliseconds)
   _ = try connection.migrate()
@@ -180,7 +180,7 @@ private func openForService(path: String, _ options: SQLiteOptions) throws(SQLit
   return connection
 }
 
-private func openForChange(path: String, _ options: SQLiteOptions) throws(SQLiteOpenError) -> Connection {
+private func openForChange(path: String, _ options: SQLiteOptions) throws(StorageOpenError) -> Connection {
   // Opening to write would make the file.
   guard fileExists(at: path) else { throw .cannotOpen(detail: "there is no such file") }
   let connection = try Connection(path: path, busyMilliseconds: options.busyMilliseconds)
@@ -189,7 +189,7 @@ private func openForChange(path: String, _ options: SQLiteOptions) throws(SQLite
   return connection
 }
 
-private func openForReading(path: String, busyMilliseconds: Int32) throws(SQLiteOpenError) -> Connection {
+private func openForReading(path: String, busyMilliseconds: Int32) throws(StorageOpenError) -> Connection {
   let connection = try Connection(path: path, busyMilliseconds: busyMilliseconds, isReadOnly: true)
   try connection.demandKnownSchema(found: try connection.schemaVersionToRead())
   return connection

@@ -64,11 +64,14 @@ package import Storage
   }
 }
 
-// Statements without parameters, for who wants to know SQLite's own reason when one fails.
+// For who wants to know SQLite's own reason when a statement fails.
 extension SQLiteStatement {
   /// Runs to the end.
-  func runPlainly() throws(SQLiteError) {
+  func runPlainly(_ bind: (inout SQLiteSlots) -> Void = { _ in }) throws(SQLiteError) {
     defer { rewind() }
+    var slots = unsafe SQLiteSlots(lending: raw)
+    bind(&slots)
+    guard slots.code == SQLITE_OK else { throw failure(slots.code) }
     while try advancePlainly() {}
   }
 

@@ -10,6 +10,9 @@ enum SQL {
   static let commit: StaticString = "COMMIT"
   static let rollback: StaticString = "ROLLBACK"
 
+  static let copyInto: StaticString = "VACUUM INTO ?1"
+  static let findDamage: StaticString = "PRAGMA integrity_check(1)"
+
   static let countSchemaEntries: StaticString = "SELECT count(*) FROM sqlite_schema"
 }
 

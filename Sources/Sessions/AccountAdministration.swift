@@ -20,10 +20,13 @@ package struct AccountAdministration: Sendable {
   package func now() -> UnixTime { clock.now() }
 
   /// Makes accounts in one transaction.
+  ///
+  /// - Parameter areImported: Whether another system had them before.
   package func create(
-    _ accounts: [Account], sharingEmails: Bool, by origin: Origin
+    _ accounts: [Account], sharingEmails: Bool, areImported: Bool, by origin: Origin
   ) async throws(StorageError) -> [AccountCreationOutcome] {
-    try await storage.create(accounts, sharingEmails: sharingEmails, by: origin, at: clock.now())
+    try await storage.create(
+      accounts, sharingEmails: sharingEmails, areImported: areImported, by: origin, at: clock.now())
   }
 
   package func change(

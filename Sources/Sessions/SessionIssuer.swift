@@ -129,7 +129,7 @@ package struct PendingSignInRequest: Sendable {
 package final class SessionIssuer: Sendable {
   package let rules: SessionTokenRules
   /// Seconds since a sign-in in which an account may be changed.
-  private let recentLoginWindow: Int64
+  let recentLoginWindow: Int64
   let linking: AccountLinking
   let openingRules: SessionOpeningRules
   let storage: any Storage
@@ -365,7 +365,7 @@ package final class SessionIssuer: Sendable {
 
 extension SessionLimits {
   /// A session that is over by its age is not given out again, however long the retry window is set.
-  fileprivate var signInRetryWindow: Int64 { min(retryWindow, absolute - 1, idle - 1) }
+  var signInRetryWindow: Int64 { min(retryWindow, absolute - 1, idle - 1) }
 }
 
 extension SignInRequest {

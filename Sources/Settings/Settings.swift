@@ -6,6 +6,7 @@
 package import AppleIdentity
 package import Crypto
 package import Domain
+package import FirebaseIdentity
 package import Sessions
 package import Telemetry
 
@@ -22,6 +23,27 @@ package struct Settings: Sendable {
   package struct Webhook: Sendable {
     package let url: String
     package let key: WebhookKey
+  }
+
+  /// Where everything is kept.
+  package enum Database: Sendable {
+    case sqlite(path: String)
+    /// A URL as libpq reads it; there may be a password in it.
+    case postgres(url: Secret<String>)
+
+    /// What messages call it.
+    package var name: String {
+      switch self {
+      case .sqlite(let path): path
+      case .postgres: "of BRAMLEY_DATABASE_URL"
+      }
+    }
+  }
+
+  /// Whose sessions are handed over, and where the keys of its tokens are.
+  package struct Firebase: Sendable, Equatable {
+    package let rules: FirebaseTokenRules
+    package let keysURL: String
   }
 
   /// Where to listen.
@@ -53,7 +75,7 @@ package struct Settings: Sendable {
   package let projectID: String
   /// Nil: the public URL.
   package let issuer: String?
-  package let databasePath: String
+  package let database: Database
   /// The first makes new things, all are accepted. Nil: a file beside the database.
   package let masterKeys: [Secret<[UInt8]>]?
   package let apiKeys: [Secret<String>]
@@ -74,6 +96,8 @@ package struct Settings: Sendable {
   package let accountDeletedPolicy: AppleDeletionPolicy
   /// Where the app's back end is told of accounts; nil: nowhere.
   package let webhook: Webhook?
+  /// Nil: nobody comes over from Firebase.
+  package let firebase: Firebase?
   package let sessionAlgorithm: SignatureAlgorithm
   /// Seconds that a signing key signs; zero: until somebody asks for the next.
   package let keyRotation: Int64

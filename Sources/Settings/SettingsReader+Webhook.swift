@@ -25,7 +25,7 @@ extension SettingsReader {
       }
       return nil
     }
-    if !isWebhookURL(url) {
+    if !isFullURL(url) {
       raw.fault("webhook_url", "must be an https URL, or an http URL of this machine, without `#` and `@`")
     }
     guard let key = WebhookKey(text: secret) else {
@@ -39,7 +39,8 @@ extension SettingsReader {
   }
 }
 
-private func isWebhookURL(_ url: String) -> Bool {
+/// An https URL, or an http URL of this machine, of printable ASCII; it may have a query and no fragment.
+func isFullURL(_ url: String) -> Bool {
   let schemes = ["https://", "http://"]
   guard url.utf8.count <= Limits.urlBytes, let scheme = schemes.first(where: { url.hasPrefix($0) }) else {
     return false

@@ -23,10 +23,12 @@ package func readSettings(
   let trustedProxies = reader.trustedProxies()
   let isDevMode = reader.devMode(
     listeners: [("listen", listen), ("admin_listen", adminListen)], publicURL: publicURL, trustedProxies)
+  let sessionMaxTTL = reader.number("session_max_ttl", 600...315_360_000, default: 31_536_000)
+  let recentLoginWindow = reader.number("recent_login_window", 0...86_400, default: 300)
   let settings = Settings(
     listen: listen, adminListen: adminListen, tls: reader.tls(contents),
     publicURL: publicURL, projectID: projectID,
-    issuer: reader.issuer(projectID: projectID), databasePath: reader.databasePath(),
+    issuer: reader.issuer(projectID: projectID), database: reader.database(),
     masterKeys: reader.masterKeys(), apiKeys: reader.list("api_keys").map { Secret($0) },
     serviceKeys: reader.list("service_keys").map { Secret($0) },
     adminTokens: reader.adminTokens(), isDevMode: isDevMode,
@@ -34,15 +36,17 @@ package func readSettings(
     oldAppleKey: reader.teamKey("apple_old_"),
     revalidationEndsSessions: reader.flag("revalidate_ends_sessions", default: true),
     accountDeletedPolicy: reader.accountDeletedPolicy(), webhook: reader.webhook(),
+    firebase: reader.firebase(
+      leeway: apple.rules.leeway, recentLoginWindow: recentLoginWindow, sessionMaxTTL: sessionMaxTTL),
     sessionAlgorithm: reader.sessionAlgorithm(),
     keyRotation: reader.number("key_rotation", 0...315_360_000, default: 2_592_000),
     sessionTTL: reader.number("session_ttl", Limits.sessionTokenSeconds, default: 3600),
     sessionIdleTTL: reader.number("session_idle_ttl", 600...315_360_000, default: 2_592_000),
-    sessionMaxTTL: reader.number("session_max_ttl", 600...315_360_000, default: 31_536_000),
+    sessionMaxTTL: sessionMaxTTL,
     sessionMaximum: Int(reader.number("session_max_per_user", 0...10_000, default: 0)),
     auditRetention: reader.number("audit_retention", 86_400...3_153_600_000, default: 31_536_000),
     clockLeeway: apple.rules.leeway, retryWindow: reader.number("retry_window", 0...3600, default: 120),
-    recentLoginWindow: reader.number("recent_login_window", 0...86_400, default: 300),
+    recentLoginWindow: recentLoginWindow,
     accountLinking: reader.accountLinking(), allowsAnonymous: reader.flag("anonymous"),
     customTokenKeys: reader.customTokenKeys(), returnURLs: reader.returnURLs(),
     allowedOrigins: reader.allowedOrigins(),
@@ -235,13 +239,20 @@ struct SettingsReader {
     return text
   }
 
-  mutating func databasePath() -> String {
+  mutating func database() -> Settings.Database {
     let url = text("database_url") ?? "sqlite:bramley.db"
+    if ["postgres://", "postgresql://"].contains(where: url.hasPrefix) {
+      if url.utf8.contains(0) { raw.fault("database_url", "must not hold a zero byte") }
+      if raw.values["master_key"] == nil {
+        raw.fault("master_key", "is required with PostgreSQL: every node needs the same")
+      }
+      return .postgres(url: Secret(url))
+    }
     let path = url.hasPrefix("sqlite:") ? String(url.dropFirst("sqlite:".count)) : ""
     if path.isEmpty || path == ":memory:" || path.utf8.contains(0) {
-      raw.fault("database_url", "must be sqlite:PATH with the path of a file")
+      raw.fault("database_url", "must be sqlite:PATH with the path of a file, or a postgres:// URL")
     }
-    return path
+    return .sqlite(path: path)
   }
 
   mutating func masterKeys() -> [Secret<[UInt8]>]? {

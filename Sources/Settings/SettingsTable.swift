@@ -50,7 +50,8 @@ package let allSettings: [Setting] = [
     name: "issuer", defaultText: "the public URL", isSecret: false,
     meaning: "`iss` of session JWTs; `firebase` means https://securetoken.google.com/<project>"),
   Setting(
-    name: "database_url", defaultText: "sqlite:bramley.db", isSecret: false, meaning: "sqlite:PATH"),
+    name: "database_url", defaultText: "sqlite:bramley.db", isSecret: false,
+    meaning: "sqlite:PATH, or a postgres:// URL as libpq reads it"),
   Setting(
     name: "master_key", defaultText: "a file beside the database", isSecret: true,
     meaning: "32 bytes base64, or a comma list: the first is used for new things, all are accepted"),
@@ -154,6 +155,12 @@ package let allSettings: [Setting] = [
     meaning:
       "comma list of the exact URLs at which the web flow may end: https, an app's own scheme, or http on "
       + "this machine"),
+  Setting(
+    name: "firebase_project_id", defaultText: "none", isSecret: false,
+    meaning: "the Firebase project whose sessions are handed over"),
+  Setting(
+    name: "firebase_keys_url", defaultText: "Google's", isSecret: false,
+    meaning: "where the keys of its tokens are, as key set or certificates; http only for loopback"),
   Setting(
     name: "allowed_origins", defaultText: "*", isSecret: false,
     meaning: "comma list of origins whose pages may call (CORS)"),

@@ -71,11 +71,11 @@ extension Ledger {
   }
 }
 
-/// Makes one account inside a transaction, if nothing of it is taken.
+/// Whether anything of an account that is to be made is taken.
 ///
 /// - Parameter sharesEmail: Whether another account may hold its address.
-func decideCreation(
-  of account: Account, sharesEmail: Bool, by origin: Origin, at now: UnixTime, in ledger: inout some Ledger
+func judgeCreation(
+  of account: Account, sharesEmail: Bool, in ledger: inout some Ledger
 ) throws(StorageError) -> AccountCreationOutcome {
   guard try ledger.account(account.id) == nil else { return .idTaken }
   for identity in account.identities where try ledger.account(holding: identity.identity) != nil {
@@ -84,11 +84,33 @@ func decideCreation(
   if !sharesEmail, let email = account.profile.email, try !ledger.accounts(holding: email).isEmpty {
     return .emailTaken
   }
-  try ledger.insertNamed(account, at: now)
-  for identity in account.identities { try ledger.insert(identity, of: account.id) }
-  let isImport = account.emailOrigin == .imported
-  try ledger.audit(isImport ? .accountImported : .accountCreated, by: origin, at: now, account: account.id)
-  // Who imports accounts knows them.
-  if !isImport { try ledger.announce(.userCreated, of: account.id, at: now) }
   return .created
+}
+
+/// Makes one account inside a transaction, if nothing of it is taken.
+func decideCreation(
+  of account: Account, sharesEmail: Bool, isImport: Bool, by origin: Origin, at now: UnixTime,
+  in ledger: inout some Ledger
+) throws(StorageError) -> AccountCreationOutcome {
+  let outcome = try judgeCreation(of: account, sharesEmail: sharesEmail, in: &ledger)
+  if outcome == .created { try ledger.insert(account, isImport: isImport, by: origin, at: now) }
+  return outcome
+}
+
+extension Ledger {
+  /// Writes an account of which nothing is taken, with its identities.
+  mutating func insert(
+    _ account: Account, isImport: Bool, by origin: Origin, at now: UnixTime
+  ) throws(StorageError) {
+    try insertNamed(account, at: now)
+    for identity in account.identities { try insert(identity, of: account.id) }
+    guard isImport else {
+      try audit(.accountCreated, by: origin, at: now, account: account.id)
+      try announce(.userCreated, of: account.id, at: now)
+      return
+    }
+    // Who imports accounts knows them: nobody is told.
+    try markImported(account.id, at: now)
+    try audit(.accountImported, by: origin, at: now, account: account.id)
+  }
 }

@@ -48,8 +48,11 @@ package struct SessionOpeningRules: Sendable, Equatable {
 
 extension Ledger {
   /// Writes a new session, and ends the oldest ones of its account that are too many.
+  ///
+  /// - Parameter action: What the audit calls it.
   mutating func open(
-    _ session: Session, _ rules: SessionOpeningRules, by origin: Origin, at now: UnixTime
+    _ session: Session, as action: AuditAction, _ rules: SessionOpeningRules, by origin: Origin,
+    at now: UnixTime
   ) throws(StorageError) {
     if rules.maximum > 0 {
       // Newest first, by when they were opened.
@@ -64,7 +67,7 @@ extension Ledger {
     }
     try insert(session)
     try audit(
-      .signedIn, by: origin, at: now, account: session.account, session: session.id, detail: session.provider)
+      action, by: origin, at: now, account: session.account, session: session.id, detail: session.provider)
   }
 }
 
@@ -101,6 +104,6 @@ package func decideAccountSession(
   let session = Session(
     id: intent.newSession, account: account.id, provider: intent.provider, createdAt: intent.now, device: nil,
     customClaims: intent.customClaims, masterKey: intent.masterKey, rotatedAt: intent.now)
-  try ledger.open(session, intent.rules, by: intent.origin, at: intent.now)
+  try ledger.open(session, as: .signedIn, intent.rules, by: intent.origin, at: intent.now)
   return .opened(SessionGrant(account: account, session: session), isNewUser: isNewUser)
 }

@@ -36,7 +36,9 @@ package struct AuditAction: RawRepresentable, Hashable, Sendable, CaseIterable {
   package static let accountAnonymised = AuditAction(rawValue: "account_anonymised")
   package static let identityRekeyed = AuditAction(rawValue: "identity_rekeyed")
   package static let appleTransferExported = AuditAction(rawValue: "apple_transfer_exported")
+  package static let databaseRestored = AuditAction(rawValue: "database_restored")
   package static let auditRestarted = AuditAction(rawValue: "audit_restarted")
+  package static let sessionHandedOver = AuditAction(rawValue: "session_handed_over")
 
   /// The words that this version writes.
   package static let allCases: [AuditAction] = [
@@ -46,7 +48,7 @@ package struct AuditAction: RawRepresentable, Hashable, Sendable, CaseIterable {
     keyMade, keyRotated, keyRevoked, keysRewrapped, appleCodeExchanged, appleRevocationAsked,
     appleTokenRevoked, appleWorkGivenUp,
     credentialRevoked, appleNotification, accountAnonymised, identityRekeyed, appleTransferExported,
-    auditRestarted,
+    databaseRestored, auditRestarted, sessionHandedOver,
   ]
 }
 

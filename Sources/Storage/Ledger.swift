@@ -19,6 +19,10 @@ package protocol Ledger {
   mutating func update(_ account: Account) throws(StorageError)
   /// Removes the account and its identities. Its sessions stay, to be told from sessions that never were.
   mutating func delete(_ account: AccountID) throws(StorageError)
+  /// Writes that an import brought an account; this goes with the account and with nothing else.
+  mutating func markImported(_ account: AccountID, at now: UnixTime) throws(StorageError)
+  /// When an import brought the account; nil for every other.
+  mutating func importDate(of account: AccountID) throws(StorageError) -> UnixTime?
 
   mutating func insert(_ identity: LinkedIdentity, of account: AccountID) throws(StorageError)
   /// Writes what the provider says of the person.
@@ -142,6 +146,16 @@ package protocol Ledger {
   var announces: Bool { get }
 }
 
+/// The rows that a transaction decides on, of those that are known beforehand: an engine of many connections locks and
+/// reads those of a whole group at once.
+package struct DecisionRows: Sendable {
+  package var sessions: [SessionID] = []
+  package var identities: [ProviderIdentity] = []
+  package var credentials: [CredentialKey] = []
+
+  package init() {}
+}
+
 /// An engine: it runs functions over its ledger as transactions, and every intention follows from that.
 package protocol LedgerStorage: Storage {
   associatedtype Book: Ledger
@@ -152,6 +166,12 @@ package protocol LedgerStorage: Storage {
     _ body: @escaping @Sendable (inout Book) throws(StorageError) -> Outcome
   ) async throws(StorageError) -> Outcome
 
+  /// As ``transact(_:)``, of what decides on the rows that it names and on no others: of two that run at once and name
+  /// none in common, neither can make the other's decision wrong.
+  func transact<Outcome: Sendable>(
+    on rows: DecisionRows, _ body: @escaping @Sendable (inout Book) throws(StorageError) -> Outcome
+  ) async throws(StorageError) -> Outcome
+
   /// As ``transact(_:)``, of what writes nothing.
   func read<Outcome: Sendable>(
     _ body: @escaping @Sendable (inout Book) throws(StorageError) -> Outcome
@@ -159,12 +179,24 @@ package protocol LedgerStorage: Storage {
 }
 
 extension LedgerStorage {
+  package func transact<Outcome: Sendable>(
+    on rows: DecisionRows, _ body: @escaping @Sendable (inout Book) throws(StorageError) -> Outcome
+  ) async throws(StorageError) -> Outcome {
+    try await transact(body)
+  }
+
   package func signIn(_ intent: SignInIntent) async throws(StorageError) -> SignInOutcome {
-    try await transact { (book) throws(StorageError) in try decideSignIn(intent, in: &book) }
+    guard let rows = intent.decisionRows else {
+      return try await transact { (book) throws(StorageError) in try decideSignIn(intent, in: &book) }
+    }
+    return try await transact(on: rows) { (book) throws(StorageError) in try decideSignIn(intent, in: &book) }
   }
 
   package func refresh(_ intent: RefreshIntent) async throws(StorageError) -> RefreshOutcome {
-    try await transact { (book) throws(StorageError) in try decideRefresh(intent, in: &book) }
+    var rows = DecisionRows()
+    rows.sessions = [intent.session]
+    return try await transact(on: rows) { (book) throws(StorageError) in try decideRefresh(intent, in: &book)
+    }
   }
 
   package func signingKeys() async throws(StorageError) -> SigningKeyBook {
@@ -215,13 +247,14 @@ extension LedgerStorage {
   }
 
   package func create(
-    _ accounts: [Account], sharingEmails: Bool, by origin: Origin, at now: UnixTime
+    _ accounts: [Account], sharingEmails: Bool, areImported: Bool, by origin: Origin, at now: UnixTime
   ) async throws(StorageError) -> [AccountCreationOutcome] {
     try await transact { (book) throws(StorageError) in
       var outcomes: [AccountCreationOutcome] = []
       for account in accounts {
         outcomes.append(
-          try decideCreation(of: account, sharesEmail: sharingEmails, by: origin, at: now, in: &book))
+          try decideCreation(
+            of: account, sharesEmail: sharingEmails, isImport: areImported, by: origin, at: now, in: &book))
       }
       return outcomes
     }

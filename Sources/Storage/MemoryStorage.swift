@@ -40,6 +40,7 @@ package struct MemoryLedger: Ledger {
   package let announces: Bool
   private var spent: [CredentialKey: SpentCredential] = [:]
   var accounts: [AccountID: Account] = [:]
+  private var imports: [AccountID: UnixTime] = [:]
   private var order: [AccountID] = []
   private var holders: [ProviderIdentity: AccountID] = [:]
   private var allSessions: [SessionID: Session] = [:]
@@ -99,7 +100,16 @@ package struct MemoryLedger: Ledger {
   package mutating func delete(_ account: AccountID) throws(StorageError) {
     guard let gone = accounts.removeValue(forKey: account) else { throw .defect }
     order.removeAll { $0 == account }
+    imports[account] = nil
     for identity in gone.identities { holders[identity.identity] = nil }
+  }
+
+  package mutating func markImported(_ account: AccountID, at now: UnixTime) throws(StorageError) {
+    guard accounts[account] != nil, imports.updateValue(now, forKey: account) == nil else { throw .defect }
+  }
+
+  package mutating func importDate(of account: AccountID) throws(StorageError) -> UnixTime? {
+    imports[account]
   }
 
   package mutating func insert(_ identity: LinkedIdentity, of account: AccountID) throws(StorageError) {

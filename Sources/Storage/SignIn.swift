@@ -39,6 +39,31 @@ package struct SpentCredential: Sendable, Equatable {
   }
 }
 
+/// What a credential that was used before is still good for.
+enum Repetition {
+  /// The same session again.
+  case granted(SessionGrant)
+  case accountDisabled
+  case tooLate
+}
+
+extension Ledger {
+  /// The same request again: the same session while it lives and its first refresh token is unused, in the retry
+  /// window; a duplicate otherwise.
+  ///
+  /// - Parameter window: Seconds.
+  mutating func repetition(
+    of spent: SpentCredential, linkTarget: AccountID?, within window: Int64, at now: UnixTime
+  ) throws(StorageError) -> Repetition {
+    guard !spent.isFinal, spent.linkTarget == linkTarget, now.since(spent.usedAt) <= window,
+      let session = try session(spent.session), session.end == nil, session.counter == 0,
+      let account = try account(session.account)
+    else { return .tooLate }
+    return account.isDisabled
+      ? .accountDisabled : .granted(SessionGrant(account: account, session: session))
+  }
+}
+
 /// A refusal that was found before the transaction, but gives way to a record of the same credential: a repeat
 /// of a request that was answered is answered again, even when its token has meanwhile grown old.
 package enum SignInObjection: Sendable, Equatable {
@@ -270,18 +295,17 @@ private func decideLink(
   return try join(account, intent, in: &ledger)
 }
 
-/// The same request again: the same session while it lives and its first refresh token is unused, in the retry
-/// window; a duplicate otherwise.
 private func repeatSignIn(
   _ intent: SignInIntent, _ spent: SpentCredential, in ledger: inout some Ledger
 ) throws(StorageError) -> SignInOutcome {
-  guard !spent.isFinal, !intent.isPending, spent.linkTarget == intent.link?.account,
-    intent.now.since(spent.usedAt) <= intent.retryWindow,
-    let session = try ledger.session(spent.session), session.end == nil, session.counter == 0,
-    let account = try ledger.account(session.account)
-  else { return .credentialAlreadyUsed }
-  guard !account.isDisabled else { return .accountDisabled }
-  return .signedIn(SessionGrant(account: account, session: session), isNewUser: spent.isNewUser)
+  guard !intent.isPending else { return .credentialAlreadyUsed }
+  switch try ledger.repetition(
+    of: spent, linkTarget: intent.link?.account, within: intent.retryWindow, at: intent.now)
+  {
+  case .granted(let grant): return .signedIn(grant, isNewUser: spent.isNewUser)
+  case .accountDisabled: return .accountDisabled
+  case .tooLate: return .credentialAlreadyUsed
+  }
 }
 
 private func openSession(
@@ -291,7 +315,7 @@ private func openSession(
     id: intent.newSession, account: account.id, provider: intent.identity.provider, createdAt: intent.now,
     device: intent.device, masterKey: intent.masterKey,
     rotatedAt: intent.now)
-  try ledger.open(session, intent.rules, by: intent.origin, at: intent.now)
+  try ledger.open(session, as: .signedIn, intent.rules, by: intent.origin, at: intent.now)
   for key in [intent.credential, intent.challenge].compactMap({ $0 }) {
     try ledger.insert(
       SpentCredential(
@@ -309,6 +333,18 @@ private func openSession(
 }
 
 extension SignInIntent {
+  /// What it decides on; nil when that is more than can be named, as who else has an address or an older subject.
+  var decisionRows: DecisionRows? {
+    guard link == nil, linking == .off, transferSubject == nil, formerTeam == nil, rules.maximum == 0
+    else {
+      return nil
+    }
+    var rows = DecisionRows()
+    rows.identities = [identity]
+    rows.credentials = [credential, challenge].compactMap { $0 }
+    return rows
+  }
+
   fileprivate var linkedIdentity: LinkedIdentity {
     LinkedIdentity(identity, email: profile.email?.text, client: client)
   }

@@ -35,15 +35,25 @@ package protocol Storage: Sendable {
 
   /// Opens a session without an identity provider, making the account if it is wanted.
   func openSession(_ intent: AccountSessionIntent) async throws(StorageError) -> AccountSessionOutcome
+  /// Opens a session for who is signed in at another system; see ``decideHandOver(_:in:)``.
+  func handOver(_ intent: HandOverIntent) async throws(StorageError) -> HandOverOutcome
   /// A bearer's account and session, if both live.
   func grant(to bearer: SessionBearer) async throws(StorageError) -> Result<SessionGrant, BearerRefusal>
   func change(_ intent: AccountChangeIntent) async throws(StorageError) -> AccountChangeOutcome
   /// Deletes accounts in one transaction; each has an outcome of its own.
   func delete(_ intents: [AccountDeletionIntent]) async throws(StorageError) -> [AccountDeletionOutcome]
   /// Makes accounts in one transaction; each has an outcome of its own.
+  ///
+  /// - Parameter areImported: Whether another system had them before.
   func create(
-    _ accounts: [Account], sharingEmails: Bool, by origin: Origin, at now: UnixTime
+    _ accounts: [Account], sharingEmails: Bool, areImported: Bool, by origin: Origin, at now: UnixTime
   ) async throws(StorageError) -> [AccountCreationOutcome]
+  /// Takes accounts of another system in; see ``decideImport(_:in:)``.
+  func importAccounts(_ intent: AccountImportIntent) async throws(StorageError) -> [AccountImportOutcome]
+  /// What an import of each account would come to; writes nothing.
+  func tryImport(
+    of accounts: [Account], sharingEmails: Bool
+  ) async throws(StorageError) -> [AccountImportOutcome]
 
   func account(_ id: AccountID) async throws(StorageError) -> Account?
   /// The accounts of several keys, each once, in the order of the keys; a key that nobody has adds none.

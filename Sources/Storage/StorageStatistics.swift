@@ -28,8 +28,8 @@ package struct StorageStatistics: Sendable, Equatable {
   }
 }
 
-/// An engine that can be watched.
-package protocol CountedStorage: Storage {
+/// An engine that can be watched, and moved out of and into.
+package protocol CountedStorage: Archive {
   /// What the engine has done since it was opened.
   var statistics: StorageStatistics { get }
 }

@@ -2,7 +2,6 @@ internal import AppleIdentity
 internal import Assembly
 internal import Domain
 internal import Glibc
-internal import SQLiteStorage
 internal import Settings
 internal import Storage
 internal import Wire
@@ -12,12 +11,7 @@ internal import Wire
 /// - Parameter list: The arguments behind `transfer`.
 func transfer(_ list: [String]) async throws(CommandFault) -> Int32 {
   let conduct = Conduct()
-  do {
-    let signals = try nodeSignals()
-    Task { for await signal in signals where signal == .stop { conduct.stop() } }
-  } catch {
-    throw CommandFault(status: error.exitStatus, message: error.sentence)
-  }
+  try onStopSignal { conduct.stop() }
   let options: [String: Set<String>] = [
     "export": ["config", "target", "limit", "patience"],
     "import": ["config", "accepted", "limit", "patience"],
@@ -160,12 +154,12 @@ private func ownTeam(_ settings: Settings) throws(CommandFault) -> TeamID {
   return team
 }
 
-private func status(of team: TeamID, in storage: SQLiteStorage) async throws(CommandFault) -> TransferStatus {
+private func status(of team: TeamID, in storage: any Storage) async throws(CommandFault) -> TransferStatus {
   try await fromStorage { () throws(StorageError) in try await storage.transferStatus(to: team) }
 }
 
 private func run(
-  _ query: TransferQuery, _ settings: Settings, _ storage: SQLiteStorage, _ arguments: Arguments,
+  _ query: TransferQuery, _ settings: Settings, _ storage: any Storage, _ arguments: Arguments,
   _ conduct: Conduct
 ) async throws(CommandFault) -> TransferTally {
   let limit = try arguments.number("limit", 1...(1 << 40)).map { Int($0) }
@@ -174,7 +168,9 @@ private func run(
   let move = AppleTransfer(settings, storage: storage, halt: conduct.halt) { word in line.complain(word) }
   do {
     let order = TransferOrder(query: query, limit: limit, patience: patience)
-    let tally = try await move.run(order) { line.show($0) }
+    let tally = try await move.run(order) {
+      line.show("\($0.asked) asked about, \($0.moved) moved, \($0.refused) refused")
+    }
     line.end()
     return tally
   } catch {
@@ -231,9 +227,9 @@ extension TransferStatus {
     count(.exported) + count(.rekeyed) + count(.importRefused) + count(.conflict)
   }
 
-  /// How many the team that asks can still export.
+  /// How many the team that asks can still export; everybody before the first export, when nobody has said where to.
   fileprivate func left(from own: TeamID?) -> Int {
-    left(of: TransferQuery(half: .toExport, team: team, own: own))
+    left(of: TransferQuery(half: .toExport, team: team, own: movers.isEmpty ? nil : own))
   }
 
   /// Nobody loses what Apple gave for another team unless that is asked for; who is still to come in to the team that asks

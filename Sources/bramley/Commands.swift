@@ -52,6 +52,16 @@ private let commands: [Command] = [
     summary: "show the calls to Apple that wait, or have them made now; move people to another team",
     run: { arguments throws(CommandFault) in try await apple(arguments) }),
   Command(
+    name: "import-firebase",
+    usage: "import-firebase [--dry-run] [--since DATE] [--errors FILE] [--without-apple] [--csv]\n"
+      + "           [--config FILE] [--json] FILE|-",
+    summary: "take in the users of a `firebase auth:export`, their ids kept",
+    run: { arguments throws(CommandFault) in try await importFirebase(arguments) }),
+  Command(
+    name: "export-firebase", usage: "export-firebase [--csv] [--config FILE] FILE|-",
+    summary: "write all accounts in the form that `firebase auth:import` takes",
+    run: { arguments throws(CommandFault) in try await exportFirebase(arguments) }),
+  Command(
     name: "webhooks",
     usage: "webhooks list [--all] [--after POSITION] [--limit N] [--config FILE] [--json]\n"
       + "       bramley webhooks retry [--config FILE] [--json] ID | --all",
@@ -67,6 +77,22 @@ private let commands: [Command] = [
     name: "migrate", usage: "migrate [--check] [--config FILE] [--json]",
     summary: "bring the database's schema up to date",
     run: { arguments throws(CommandFault) in try migrate(arguments) }),
+  Command(
+    name: "backup", usage: "backup [--config FILE] [--json] FILE",
+    summary: "copy the database into a new file while the service runs, without the master key",
+    run: { arguments throws(CommandFault) in try backup(arguments) }),
+  Command(
+    name: "restore", usage: "restore [--end-sessions] [--config FILE] [--json] FILE",
+    summary: "put a backup where the database was",
+    run: { arguments throws(CommandFault) in try await restore(arguments) }),
+  Command(
+    name: "export", usage: "export [--config FILE] [--json] FILE|-",
+    summary: "write the whole database as lines of JSON, for another kind of database",
+    run: { arguments throws(CommandFault) in try await export(arguments) }),
+  Command(
+    name: "import", usage: "import [--config FILE] [--json] FILE|-",
+    summary: "take an export into an empty database",
+    run: { arguments throws(CommandFault) in try await takeIn(arguments) }),
   Command(
     name: "doctor", usage: "doctor [--config FILE] [--json]",
     summary: "look at the clock, the keys, the database and Apple's endpoint",

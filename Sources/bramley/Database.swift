@@ -1,6 +1,5 @@
 internal import Assembly
 internal import Domain
-internal import SQLiteStorage
 internal import Settings
 internal import Storage
 internal import Wire
@@ -8,22 +7,22 @@ internal import Wire
 /// Runs a command's work on the database of the settings, which is only read: a service that runs meanwhile, of
 /// another version too, is not disturbed.
 func withDatabase(
-  _ arguments: Arguments, _ work: (Settings, SQLiteStorage) async throws(CommandFault) -> Int32
+  _ arguments: Arguments, _ work: (Settings, any CountedStorage) async throws(CommandFault) -> Int32
 ) async throws(CommandFault) -> Int32 {
   try await withDatabase(arguments, open: inspectDatabase, work)
 }
 
 /// Runs a command's work on the database of the settings.
 func withDatabase(
-  _ arguments: Arguments, open: (Settings) throws(StartFault) -> SQLiteStorage,
-  _ work: (Settings, SQLiteStorage) async throws(CommandFault) -> Int32
+  _ arguments: Arguments, open: (Settings) throws(StartFault) -> any CountedStorage,
+  _ work: (Settings, any CountedStorage) async throws(CommandFault) -> Int32
 ) async throws(CommandFault) -> Int32 {
   let settings = try loadSettings(arguments)
-  guard isFile(settings.databasePath) else {
+  guard !settings.database.isAbsent else {
     throw CommandFault(
-      status: ExitStatus.unavailable, message: "there is no database at \(settings.databasePath)")
+      status: ExitStatus.unavailable, message: "there is no database at \(settings.database.name)")
   }
-  let storage: SQLiteStorage
+  let storage: any CountedStorage
   do {
     storage = try open(settings)
   } catch {

@@ -1,7 +1,6 @@
 internal import API
 internal import Assembly
 internal import Domain
-internal import SQLiteStorage
 internal import Settings
 internal import Storage
 internal import Wire
@@ -89,7 +88,7 @@ private func rewrapKeys(_ arguments: Arguments) async throws(CommandFault) -> In
 
 /// Changes the signing keys of a database that has some.
 private func withKeys(
-  _ arguments: Arguments, _ work: (Settings, SQLiteStorage) async throws(StartFault) -> Int32
+  _ arguments: Arguments, _ work: (Settings, any Storage) async throws(StartFault) -> Int32
 ) async throws(CommandFault) -> Int32 {
   try await withDatabase(arguments, open: openDatabaseForChange) { settings, storage throws(CommandFault) in
     let book = try await fromStorage { () throws(StorageError) in try await storage.signingKeys() }

@@ -1,15 +1,15 @@
 internal import Assembly
-internal import SQLiteStorage
 internal import Settings
+internal import Storage
 internal import Wire
 
 /// `bramley migrate`, and with `--check` only the question whether it has something to do.
 func migrate(_ list: [String]) throws(CommandFault) -> Int32 {
   let arguments = try parse(list, switches: ["json", "check"])
   guard arguments.words.isEmpty else { throw .usage("migrate takes no words") }
-  let path = try loadSettings(arguments).databasePath
-  do {
-    let report = arguments.has("check") ? try pending(path) : try SQLiteStorage.migrate(path: path)
+  let settings = try loadSettings(arguments)
+  do throws(StartFault) {
+    let report = try migrateDatabase(settings, changes: !arguments.has("check"))
     let isDone = !arguments.has("check") || report.from == report.to
     if arguments.has("json") {
       var out = JSONWriter()
@@ -24,14 +24,6 @@ func migrate(_ list: [String]) throws(CommandFault) -> Int32 {
     }
     return isDone ? ExitStatus.done : ExitStatus.refused
   } catch {
-    let fault = StartFault.databaseUnusable(path: path, error)
-    throw CommandFault(status: fault.exitStatus, message: fault.sentence)
+    throw CommandFault(status: error.exitStatus, message: error.sentence)
   }
-}
-
-/// What a migration would do; a schema that it would refuse is refused here too.
-private func pending(_ path: String) throws(SQLiteOpenError) -> MigrationReport {
-  let (found, known) = (try SQLiteStorage.schemaVersion(path: path), SQLiteStorage.knownSchemaVersion)
-  guard found <= known else { throw .newerSchema(found: found, known: known) }
-  return MigrationReport(from: found, to: known)
 }

@@ -18,7 +18,7 @@ final class ProgressLine: Sendable {
   /// Milliseconds between two complaints of one kind.
   private static let complaintInterval: Int64 = 60_000
 
-  func show(_ tally: TransferTally) {
+  func show(_ text: @autoclosure () -> String) {
     guard isTerminal else { return }
     let now = SteadyClock.system.now()
     let isTime = state.withLock { state in
@@ -27,8 +27,7 @@ final class ProgressLine: Sendable {
       return true
     }
     guard isTime else { return }
-    let text = "\r\(tally.asked) asked about, \(tally.moved) moved, \(tally.refused) refused"
-    _ = writeAll(Array(text.utf8), to: STDERR_FILENO)
+    _ = writeAll(Array("\r\(text())".utf8), to: STDERR_FILENO)
   }
 
   /// Of each kind once a minute.

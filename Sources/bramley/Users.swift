@@ -2,7 +2,6 @@ internal import API
 internal import AppleIdentity
 internal import Assembly
 internal import Domain
-internal import SQLiteStorage
 internal import Sessions
 internal import Settings
 internal import Storage

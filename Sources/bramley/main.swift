@@ -2,7 +2,8 @@ internal import Assembly
 internal import Glibc
 
 let arguments = Array(CommandLine.arguments.dropFirst())
-let waitsForSignals = arguments.first == "serve" || arguments.starts(with: ["apple", "transfer"])
+let waitsForSignals =
+  ["serve", "import-firebase"].contains(arguments.first) || arguments.starts(with: ["apple", "transfer"])
 let status = runProgram(waitsForSignals: waitsForSignals) { await runCommand(arguments) }
 fflush(nil)
 // Not `exit`: OpenSSL's handler there takes its locks away from threads that may still open a key

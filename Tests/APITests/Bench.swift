@@ -4,6 +4,7 @@ import Crypto
 import Domain
 import HTTPServer
 import JOSE
+import ProviderTokens
 import Sessions
 import Storage
 import Synchronization
@@ -58,8 +59,9 @@ struct Bench {
       entropy: .system)
     let endpoints = Endpoints(
       directory: KeyDirectory(
-        url: "https://appleid.apple.com/auth/keys", policy: .standard, fetcher: fetcher, clock: clock.steady,
-        report: { _ in }),
+        url: "https://appleid.apple.com/auth/keys", form: .keySet, policy: .standard, fetcher: fetcher,
+        clock: clock.steady, report: { _ in }),
+      firebase: nil,
       issuer: issuer, storage: storage, projectID: "bramley", publicURL: "https://auth.example.com",
       appleBaseURL: "https://appleid.apple.com",
       linking: .off, allowsAnonymous: false, isDevMode: false, entropy: .system, clock: clock.wall, log: log,

@@ -84,7 +84,7 @@ private let explained: [(code: String, status: Int, reasons: [String])] = [
     [
       "operation_not_allowed", "provider_not_enabled", "disable_not_allowed", "apple_key_missing",
       "no_apple_identity",
-      "custom_tokens_not_enabled",
+      "custom_tokens_not_enabled", "hand_over_not_enabled",
     ]
   ),
   ("INVALID_PROVIDER_ID", 400, ["invalid_provider_id"]),
@@ -108,7 +108,8 @@ private let explained: [(code: String, status: Int, reasons: [String])] = [
   (
     "UNAVAILABLE", 503,
     [
-      "apple_keys_unavailable", "storage_unavailable", "signing_key_unavailable", "deadline_exceeded",
+      "apple_keys_unavailable", "firebase_keys_unavailable", "storage_unavailable", "signing_key_unavailable",
+      "deadline_exceeded",
       "overloaded",
       "shutting_down",
     ]

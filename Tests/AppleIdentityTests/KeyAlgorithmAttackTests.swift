@@ -2,6 +2,7 @@ import AppleIdentity
 import Crypto
 import Domain
 import JOSE
+import ProviderTokens
 import TestSupport
 import Testing
 import Wire

@@ -1,6 +1,7 @@
 import AppleIdentity
 import Crypto
 import Domain
+import ProviderTokens
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import AppleIdentity
 import Crypto
 import Domain
+import ProviderTokens
 import TestSupport
 import Testing
 import Wire
@@ -45,7 +46,7 @@ private let rules = IdentityTokenRules(
     _ token: String?, subject: Subject? = subject, client: ClientID = client
   ) async -> ReturnedTokenFault? {
     let directory = KeyDirectory(
-      url: "https://appleid.apple.com/auth/keys", policy: .standard,
+      url: "https://appleid.apple.com/auth/keys", form: .keySet, policy: .standard,
       fetcher: ScriptedFetcher([.answer(.json(TokenForge.apple.keySet))]), clock: clock.steady,
       report: { _ in })
     do throws(ReturnedTokenFault) {

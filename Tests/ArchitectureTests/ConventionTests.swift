@@ -20,7 +20,7 @@ private func matches(_ pattern: String, in text: String) -> [String] {
 
   /// Modules that stand at the edge of what the compiler can check.
   private static let edges: Set = [
-    "Threads", "Wire", "Crypto", "Outbound", "HTTPServer", "SQLiteStorage", "Settings",
+    "Threads", "Wire", "Crypto", "Outbound", "HTTPServer", "PostgresStorage", "SQLiteStorage", "Settings",
     // It has to do without `Mutex`, which older systems of Apple's have not.
     "BramleyClient",
   ]
@@ -45,6 +45,7 @@ private func matches(_ pattern: String, in text: String) -> [String] {
   func `SQL stands with the statements of its engine and in migrations`(_ file: SourceFile) {
     guard
       !file.path.hasPrefix("Sources/SQLLedger/Statements"),
+      !file.path.hasPrefix("Sources/PostgresStorage/Statements"),
       !file.path.hasPrefix("Sources/SQLiteStorage/Statements"),
       file.path != "Sources/SQLiteStorage/Migrations.swift"
     else { return }
@@ -127,6 +128,7 @@ private func matches(_ pattern: String, in text: String) -> [String] {
     #expect(try await process.ended() == .exit(0))
     let text = String(decoding: process.state.read(\.output), as: UTF8.self)
     #expect(text.contains("libsqlite3"))
+    #expect(text.contains("libpq"))
     #expect(!text.contains("Foundation"))
   }
 }

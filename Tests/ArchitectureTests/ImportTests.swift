@@ -17,18 +17,24 @@ private let allowed: [String: Set<String>] = [
   "BramleyClient": [
     "AuthenticationServices", "CryptoKit", "Foundation", "FoundationNetworking", "Security",
   ],
-  "AppleIdentity": ["Crypto", "Domain", "JOSE", "Synchronization", "Wire"],
+  "ProviderTokens": ["Crypto", "Domain", "JOSE", "Synchronization", "Wire"],
+  "AppleIdentity": ["Crypto", "Domain", "JOSE", "ProviderTokens", "Wire"],
+  "FirebaseIdentity": ["Crypto", "Domain", "ProviderTokens", "Wire"],
   "Sessions": ["Crypto", "Domain", "JOSE", "Storage", "Synchronization", "Wire"],
   "SQLLedger": ["Domain", "Storage"],
   "SQLiteStorage": ["CSQLite", "Domain", "Glibc", "SQLLedger", "Storage", "Synchronization", "Threads"],
-  "API": [
-    "AppleIdentity", "Crypto", "Domain", "HTTPServer", "Sessions", "Storage", "Synchronization", "Telemetry",
-    "Wire",
+  "PostgresStorage": [
+    "CPostgres", "Domain", "Glibc", "SQLLedger", "Storage", "Synchronization", "Threads",
   ],
-  "Settings": ["AppleIdentity", "CYAML", "Crypto", "Domain", "Sessions", "Telemetry"],
+  "API": [
+    "AppleIdentity", "Crypto", "Domain", "FirebaseIdentity", "HTTPServer", "ProviderTokens", "Sessions",
+    "Storage",
+    "Synchronization", "Telemetry", "Wire",
+  ],
+  "Settings": ["AppleIdentity", "CYAML", "Crypto", "Domain", "FirebaseIdentity", "Sessions", "Telemetry"],
   "Assembly": [
-    "API", "AppleIdentity", "Crypto", "Domain", "Glibc", "HTTPServer", "JOSE", "Outbound", "SQLiteStorage",
-    "Sessions",
+    "API", "AppleIdentity", "Crypto", "Domain", "Glibc", "HTTPServer", "JOSE", "Outbound",
+    "PostgresStorage", "ProviderTokens", "SQLLedger", "SQLiteStorage", "Sessions",
     "Settings", "Storage", "Synchronization", "Telemetry", "Threads", "Wire",
   ],
   "MockApple": ["Crypto", "Domain", "Glibc", "HTTPServer", "JOSE", "Synchronization", "Threads", "Wire"],
@@ -40,7 +46,7 @@ private let allowed: [String: Set<String>] = [
   ],
   "bramley-bench": ["Bench", "Glibc", "Load", "LoadReport", "Threads", "Wire"],
   "bramley": [
-    "API", "AppleIdentity", "Assembly", "Domain", "Glibc", "JOSE", "SQLiteStorage", "Sessions", "Settings",
+    "API", "AppleIdentity", "Assembly", "Domain", "Glibc", "JOSE", "Sessions", "Settings",
     "Storage", "Synchronization", "Telemetry", "Wire",
   ],
   "bramley-mock-apple": ["Crypto", "Domain", "Glibc", "HTTPServer", "MockApple", "Outbound", "Wire"],
@@ -114,17 +120,21 @@ private let present: [String: Set<String>] = Dictionary(
 
   @Test func `storage engines and HTTP never meet`() {
     for module in ["HTTPServer", "API", "Outbound"] {
-      #expect(present[module]?.contains("SQLiteStorage") == false)
-    }
-    for module in ["HTTPServer", "API", "Outbound"] {
-      #expect(present["SQLiteStorage"]?.contains(module) == false)
+      for engine in ["SQLiteStorage", "PostgresStorage"] {
+        #expect(present[module]?.contains(engine) == false)
+        #expect(present[engine]?.contains(module) == false)
+      }
     }
   }
 
-  @Test func `Apple's rules and our sessions never import each other`() {
-    #expect(present["AppleIdentity"]?.contains("Sessions") == false)
-    #expect(present["Sessions"]?.contains("AppleIdentity") == false)
-    #expect(present["AppleIdentity"]?.contains("Storage") == false)
+  @Test func `providers' rules and our sessions never import each other`() {
+    let rules: Set = ["AppleIdentity", "FirebaseIdentity"]
+    for module in ["Sessions", "Storage", "ProviderTokens"] {
+      #expect(present[module]?.isDisjoint(with: rules) == true)
+    }
+    for module in rules {
+      #expect(present[module]?.isDisjoint(with: rules.union(["Sessions", "Storage"])) == true)
+    }
   }
 
   @Test func `the service holds nothing of the stand-in for Apple`() {

@@ -4,6 +4,7 @@ import Contract
 import Crypto
 import Domain
 import HTTPServer
+import ProviderTokens
 import Sessions
 import Storage
 import Telemetry
@@ -32,8 +33,9 @@ private func routes() async throws -> [Route] {
   let metrics = Metrics()
   let endpoints = Endpoints(
     directory: KeyDirectory(
-      url: "https://appleid.apple.com/auth/keys", policy: .standard, fetcher: ScriptedFetcher([]),
-      clock: clock.steady, report: { _ in }),
+      url: "https://appleid.apple.com/auth/keys", form: .keySet, policy: .standard,
+      fetcher: ScriptedFetcher([]), clock: clock.steady, report: { _ in }),
+    firebase: nil,
     issuer: issuer, storage: storage, projectID: "bramley", publicURL: "https://auth.example.com",
     appleBaseURL: "https://appleid.apple.com",
     linking: .off, allowsAnonymous: false, isDevMode: true, entropy: .system, clock: clock.wall,

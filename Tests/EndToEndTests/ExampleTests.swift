@@ -13,7 +13,7 @@ struct ExampleTests {
     let reasons: Set = [
       "header_not_allowed", "audience_not_allowed", "refresh_token_unknown", "invalid_refresh_token",
       "session_token_invalid", "invalid_pending_token", "custom_tokens_not_enabled", "user_not_found",
-      "code_invalid", "state_invalid",
+      "code_invalid", "state_invalid", "hand_over_not_enabled",
     ]
     try await withService(Self.settings) { service in
       var sent = 0

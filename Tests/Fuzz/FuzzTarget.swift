@@ -4,6 +4,7 @@
 
 import AppleIdentity
 import Domain
+import FirebaseIdentity
 import JOSE
 import Sessions
 import Wire
@@ -30,6 +31,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   case UInt8(ascii: "k"): _ = try? KeySet(parsing: input)
   case UInt8(ascii: "r"): refreshToken(input)
   case UInt8(ascii: "n"): names(input)
+  case UInt8(ascii: "e"): export(input)
   default: break
   }
   return 0
@@ -52,6 +54,7 @@ private func json(_ input: [UInt8]) {
 private func token(_ input: [UInt8]) {
   let text = String(decoding: input, as: UTF8.self)
   _ = try? UnverifiedIdentityToken(parsing: text, rules: rules)
+  _ = try? UnverifiedFirebaseToken(parsing: text, rules: firebase)
   _ = try? UnverifiedNotification(parsing: text, rules: rules)
   _ = TokenPreview(of: input)
   if let token = try? CompactToken(parsing: input) { _ = try? token.claims() }
@@ -61,6 +64,19 @@ private func refreshToken(_ input: [UInt8]) {
   let text = String(decoding: input, as: UTF8.self)
   precondition((try? ring?.refreshToken(from: text)) == nil, "a token that nobody made")
   _ = ring?.challenge(from: text)
+}
+
+private let firebase = FirebaseTokenRules(project: "orchard", leeway: 60)
+
+private func export(_ input: [UInt8]) {
+  var elements = JSONElements(of: "users", elementLimit: 512)
+  for piece in [input.prefix(input.count / 2), input.suffix(from: input.count / 2)] {
+    guard let found = try? elements.take(piece) else { break }
+    for element in found { precondition(element.bytes?.count ?? 0 <= 512, "longer than it may be") }
+  }
+  var records = CSVRecords(recordLimit: 512)
+  _ = records.take(input)
+  _ = try? records.end()
 }
 
 private func names(_ input: [UInt8]) {

@@ -126,4 +126,19 @@ private let good = entry(of: .apple)
       return
     }
   }
+
+  @Test func `certificates by name are keys, where they are expected`() throws {
+    let pem = try TokenForge.apple.key.selfSignedCertificate(
+      name: "securetoken", serial: [1], notBefore: UnixTime(1_700_000_000), notAfter: UnixTime(1_800_000_000))
+    let map = #"{"k1":\#(jsonText(pem)),"k2":"nonsense","k3":3,"k4":\#(jsonText(pem + pem))}"#
+    let set = try KeySet(parsing: map.utf8, as: .keySetOrCertificates)
+    #expect(set.count == 1)
+    #expect(set[KeyID(unchecked: "k1")]?.numbers == TokenForge.apple.key.publicKey.numbers)
+    #expect(throws: KeySetError.malformed) { try KeySet(parsing: map.utf8, as: .keySet) }
+    #expect(throws: KeySetError.noUsableKey) {
+      try KeySet(parsing: #"{"k2":"nonsense"}"#.utf8, as: .keySetOrCertificates)
+    }
+    let keys = try KeySet(parsing: TokenForge.apple.keySet, as: .keySetOrCertificates)
+    #expect(keys[TokenForge.apple.keyID] != nil)
+  }
 }

@@ -186,7 +186,8 @@ extension SessionBench {
         email: email.flatMap(EmailAddress.init), isEmailVerified: true, isPrivateEmail: false,
         realUserStatus: nil),
       name: name, customClaims: customClaims, identities: [LinkedIdentity(apple)] + others)
-    let outcomes = try await storage.create([account], sharingEmails: true, by: person, at: clock.now)
+    let outcomes = try await storage.create(
+      [account], sharingEmails: true, areImported: false, by: person, at: clock.now)
     try #require(outcomes == [.created])
     return account
   }

@@ -49,7 +49,7 @@ private let keyText = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
     #expect(settings.publicURL == nil)
     #expect(settings.projectID == "bramley")
     #expect(settings.issuer == nil)
-    #expect(settings.databasePath == "bramley.db")
+    #expect(settings.database.name == "bramley.db")
     #expect(settings.masterKeys == nil)
     #expect(settings.apiKeys.isEmpty)
     #expect(settings.appleRules.clients == [ClientID(unchecked: "com.example.app"): .standard])
@@ -148,15 +148,31 @@ private let keyText = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
   }
 
   @Test(arguments: [
-    "", "sqlite:", "sqlite::memory:", "postgres://host/db", "bramley.db", "SQLITE:x", "mysql://x",
+    "", "sqlite:", "sqlite::memory:", "bramley.db", "SQLITE:x", "mysql://x", "postgres:x",
   ])
-  func `a database is a file of SQLite`(_ text: String) {
+  func `a database is a file of SQLite, or on a server of PostgreSQL's`(_ text: String) {
     #expect(faults(["BRAMLEY_DATABASE_URL": text]) == ["BRAMLEY_DATABASE_URL"])
+  }
+
+  @Test(arguments: ["postgres://u:hush@host/db?sslmode=verify-full", "postgresql://host/db"])
+  func `a database on a server needs a master key that all nodes have`(_ url: String) throws {
+    #expect(faults(["BRAMLEY_DATABASE_URL": url]) == ["BRAMLEY_MASTER_KEY"])
+    let key = "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0ISE="
+    let settings = try read(["BRAMLEY_DATABASE_URL": url, "BRAMLEY_MASTER_KEY": key])
+    guard case .postgres(let kept) = settings.database else {
+      Issue.record("it is not taken for a server")
+      return
+    }
+    #expect(kept.reveal() == url)
+    #expect(!settings.database.name.contains("hush"))
+    #expect(
+      faults(["BRAMLEY_DATABASE_URL": url, "BRAMLEY_MASTER_KEY": key, "BRAMLEY_DEV_MODE": "true"])
+        == ["BRAMLEY_DEV_MODE"])
   }
 
   @Test func `a database path is taken as it is`() throws {
     #expect(
-      try read(["BRAMLEY_DATABASE_URL": "sqlite:/var/lib/bramley/a b.db"]).databasePath
+      try read(["BRAMLEY_DATABASE_URL": "sqlite:/var/lib/bramley/a b.db"]).database.name
         == "/var/lib/bramley/a b.db")
   }
 

@@ -33,9 +33,10 @@ struct AccountRegisterTests {
       let ada = account("ada", email: "ada@example.com", isVerified: true, subject: "001")
       let bob = account("bob")
       #expect(
-        try await desk.storage.create([ada, bob], sharingEmails: false, by: person, at: start) == [
-          .created, .created,
-        ])
+        try await desk.storage.create(
+          [ada, bob], sharingEmails: false, areImported: false, by: person, at: start) == [
+            .created, .created,
+          ])
       let email = try #require(ada.profile.email)
       let keys: [AccountKey] = [
         .email(email), .id(bob.id), .identity(ada.identities[0].identity),
@@ -50,16 +51,18 @@ struct AccountRegisterTests {
   func `what is taken is not made again, and harms no neighbour`(_ engine: Engine) async throws {
     try await engine.run { desk in
       let ada = account("ada", email: "ada@example.com", subject: "001")
-      _ = try await desk.storage.create([ada], sharingEmails: false, by: person, at: start)
+      _ = try await desk.storage.create(
+        [ada], sharingEmails: false, areImported: false, by: person, at: start)
       let outcomes = try await desk.storage.create(
         [
           account("ada"), account("b", subject: "001"), account("c", email: "ada@example.com"), account("d"),
           account("d"),
-        ], sharingEmails: false, by: person, at: start)
+        ], sharingEmails: false, areImported: false, by: person, at: start)
       #expect(outcomes == [.idTaken, .identityTaken, .emailTaken, .created, .idTaken])
       #expect(
         try await desk.storage.create(
-          [account("c", email: "ada@example.com")], sharingEmails: true, by: person, at: start)
+          [account("c", email: "ada@example.com")], sharingEmails: true, areImported: false, by: person,
+          at: start)
           == [.created])
     }
   }
@@ -74,9 +77,11 @@ struct AccountRegisterTests {
         account("z", email: email.text), account("y", email: email.text, isVerified: true),
         account("x", email: email.text, isVerified: true),
       ]
-      _ = try await desk.storage.create([accounts[0]], sharingEmails: true, by: person, at: start)
+      _ = try await desk.storage.create(
+        [accounts[0]], sharingEmails: true, areImported: false, by: person, at: start)
       #expect(try await desk.storage.find([.email(email)]).map(\.id.text) == ["z"])
-      _ = try await desk.storage.create(Array(accounts[1...]), sharingEmails: true, by: person, at: start)
+      _ = try await desk.storage.create(
+        Array(accounts[1...]), sharingEmails: true, areImported: false, by: person, at: start)
       #expect(try await desk.storage.find([.email(email)]).map(\.id.text) == ["y"])
     }
   }
@@ -90,7 +95,8 @@ struct AccountRegisterTests {
       ]
       accounts[1].chosenName = nil
       accounts[2].lastSignInAt = start + 9
-      _ = try await desk.storage.create(accounts, sharingEmails: true, by: person, at: start)
+      _ = try await desk.storage.create(
+        accounts, sharingEmails: true, areImported: false, by: person, at: start)
       func list(_ field: AccountOrder.Field, down: Bool, offset: Int = 0, limit: Int = 10) async throws
         -> String
       {

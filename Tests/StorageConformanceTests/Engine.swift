@@ -1,12 +1,13 @@
 import Domain
 import Foundation
+import PostgresStorage
 import SQLiteStorage
 import Storage
 import Synchronization
 
 /// What every behaviour of `Storage` is tested on.
 enum Engine: String, CaseIterable, Sendable {
-  case memory, sqlite
+  case memory, sqlite, postgres
 
   /// Lends a new, empty storage, and stops it afterwards.
   ///
@@ -18,6 +19,16 @@ enum Engine: String, CaseIterable, Sendable {
     case .sqlite:
       let folder = try Folder()
       let storage = try SQLiteStorage(path: folder.database, options: SQLiteOptions(announces: announces))
+      do {
+        try await body(Desk(storage: storage))
+      } catch {
+        await storage.stop()
+        throw error
+      }
+      await storage.stop()
+    case .postgres:
+      let url = try await SharedServer.shared.newDatabase()
+      let storage = try PostgresStorage(PostgresOptions(url: url, announces: announces))
       do {
         try await body(Desk(storage: storage))
       } catch {

@@ -1,4 +1,5 @@
 import Domain
+import PostgresStorage
 import SQLiteStorage
 import Storage
 import Testing
@@ -77,7 +78,7 @@ struct RaceTests {
 
 /// Whom a race runs against.
 enum RacingDesks: String, CaseIterable, Sendable {
-  case memory, sqlite, twoOnOneFile
+  case memory, sqlite, twoOnOneFile, postgres, twoNodes
 
   func run(_ body: ([Desk]) async throws -> Void) async throws {
     switch self {
@@ -85,6 +86,15 @@ enum RacingDesks: String, CaseIterable, Sendable {
       try await Engine.memory.run { try await body([$0]) }
     case .sqlite:
       try await Engine.sqlite.run { try await body([$0]) }
+    case .postgres:
+      try await Engine.postgres.run { try await body([$0]) }
+    case .twoNodes:
+      let url = try await SharedServer.shared.newDatabase()
+      let first = try PostgresStorage(PostgresOptions(url: url))
+      let second = try PostgresStorage(PostgresOptions(url: url))
+      try await body([Desk(storage: first), Desk(storage: second, seed: 2)])
+      await first.stop()
+      await second.stop()
     case .twoOnOneFile:
       let folder = try Folder()
       let first = try SQLiteStorage(path: folder.database)

@@ -90,7 +90,8 @@ struct RevocationTests {
       func make(_ id: String, isDisabled: Bool = false, at now: UnixTime) async throws -> AccountID {
         var account = Account.bare(id, at: now)
         account.isDisabled = isDisabled
-        let outcomes = try await desk.storage.create([account], sharingEmails: true, by: person, at: now)
+        let outcomes = try await desk.storage.create(
+          [account], sharingEmails: true, areImported: false, by: person, at: now)
         #expect(outcomes == [.created])
         return account.id
       }

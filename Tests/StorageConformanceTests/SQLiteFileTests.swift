@@ -74,7 +74,7 @@ struct SQLiteFileTests {
   @Test func `a newer schema is refused and left alone`() throws {
     _ = try SQLiteStorage.migrate(path: folder.database)
     try RawDatabase(folder.database).run("PRAGMA user_version = 99")
-    let refusal = SQLiteOpenError.newerSchema(found: 99, known: SQLiteStorage.knownSchemaVersion)
+    let refusal = StorageOpenError.newerSchema(found: 99, known: SQLiteStorage.knownSchemaVersion)
     #expect(throws: refusal) { try SQLiteStorage(path: folder.database) }
     #expect(throws: refusal) { try SQLiteStorage.migrate(path: folder.database) }
     #expect(try SQLiteStorage.schemaVersion(path: folder.database) == 99)
@@ -82,15 +82,15 @@ struct SQLiteFileTests {
 
   @Test func `a database of another program is refused and left alone`() throws {
     try RawDatabase(folder.database).run("CREATE TABLE theirs (a)")
-    #expect(throws: SQLiteOpenError.foreignDatabase) { try SQLiteStorage(path: folder.database) }
+    #expect(throws: StorageOpenError.foreignDatabase) { try SQLiteStorage(path: folder.database) }
     #expect(try RawDatabase(folder.database).text("PRAGMA journal_mode") == "delete")
   }
 
   @Test func `a file of something else is no database`() throws {
     let bytes = Data(repeating: UInt8(ascii: "x"), count: 8192)
     try bytes.write(to: URL(fileURLWithPath: folder.database))
-    #expect(throws: SQLiteOpenError.notADatabase) { try SQLiteStorage(path: folder.database) }
-    #expect(throws: SQLiteOpenError.notADatabase) { try SQLiteStorage.schemaVersion(path: folder.database) }
+    #expect(throws: StorageOpenError.notADatabase) { try SQLiteStorage(path: folder.database) }
+    #expect(throws: StorageOpenError.notADatabase) { try SQLiteStorage.schemaVersion(path: folder.database) }
     #expect(try Data(contentsOf: URL(fileURLWithPath: folder.database)) == bytes)
   }
 
@@ -98,7 +98,7 @@ struct SQLiteFileTests {
     try Data(repeating: 1, count: 4096).write(to: URL(fileURLWithPath: folder.database))
     let before = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
     for _ in 0..<1000 {
-      #expect(throws: SQLiteOpenError.notADatabase) { try SQLiteStorage(path: folder.database) }
+      #expect(throws: StorageOpenError.notADatabase) { try SQLiteStorage(path: folder.database) }
     }
     // Other tests open and close files meanwhile, but not hundreds.
     #expect(try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count < before + 500)
@@ -106,7 +106,7 @@ struct SQLiteFileTests {
 
   @Test(arguments: ["/nowhere/at/all.db", ""])
   func `a place where no file can be says so`(_ path: String) throws {
-    let error = #expect(throws: SQLiteOpenError.self) { try SQLiteStorage(path: path) }
+    let error = #expect(throws: StorageOpenError.self) { try SQLiteStorage(path: path) }
     guard case .cannotOpen = error else {
       Issue.record("\(String(describing: error))")
       return
@@ -137,6 +137,25 @@ struct SQLiteFileTests {
     #expect(keys[1].cookiesUntil == nil)
   }
 
+  @Test func `a file from before learns from its audit whom an import brought, and is here since`()
+    async throws
+  {
+    let first = try SQLiteStorage(path: folder.database)
+    let deletion = AccountDeletionIntent(
+      target: .administered(AccountID(unchecked: "gone")), demandsDisabled: false, origin: person, now: start)
+    _ = try await first.take(Account.bare("ada"), Account.bare("gone"))
+    _ = try await first.delete([deletion])
+    try await first.insert(Account.bare("gone"))
+    try await first.insert(Account.bare("bob"))
+    await first.stop()
+    try RawDatabase(folder.database).run("DROP TABLE imported_accounts; PRAGMA user_version = 8;")
+    let second = try SQLiteStorage(path: folder.database)
+    #expect(try await second.importDate(of: "ada") == start)
+    #expect(try await second.importDate(of: "gone") == nil)
+    #expect(try await second.importDate(of: "bob") == nil)
+    await second.stop()
+  }
+
   @Test
   func
     `a file from before learns from its sessions when Apple vouched for whom, and forgets what was kept of people`()
@@ -156,6 +175,7 @@ struct SQLiteFileTests {
       """
       ALTER TABLE accounts DROP COLUMN apple_sign_in_at;
       ALTER TABLE apple_work DROP COLUMN is_brought;
+      DROP TABLE imported_accounts;
       PRAGMA user_version = 7;
       """)
     let second = try SQLiteStorage(path: folder.database)
@@ -178,7 +198,7 @@ struct SQLiteFileTests {
   @Test func `a migration that another process holds up for too long is busy`() throws {
     let raw = try RawDatabase(folder.database)
     try raw.run("BEGIN EXCLUSIVE")
-    #expect(throws: SQLiteOpenError.busy) {
+    #expect(throws: StorageOpenError.busy) {
       try SQLiteStorage(path: folder.database, options: SQLiteOptions(busyMilliseconds: 1))
     }
   }

@@ -31,7 +31,7 @@ struct SQLiteInspectionTests {
 
   @Test func `what is opened for a change takes writes beside its writer, and is not migrated`() async throws
   {
-    #expect(throws: SQLiteOpenError.self) { try SQLiteStorage(path: folder.database, opening: .change) }
+    #expect(throws: StorageOpenError.self) { try SQLiteStorage(path: folder.database, opening: .change) }
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
     let storage = try SQLiteStorage(path: folder.database)
     let changing = try SQLiteStorage(path: folder.database, opening: .change)
@@ -41,20 +41,20 @@ struct SQLiteInspectionTests {
     await changing.stop()
     await storage.stop()
     try RawDatabase(folder.database).run("PRAGMA user_version = 1")
-    #expect(throws: SQLiteOpenError.olderSchema(found: 1, known: known)) {
+    #expect(throws: StorageOpenError.olderSchema(found: 1, known: known)) {
       try SQLiteStorage(path: folder.database, opening: .change)
     }
   }
 
   @Test func `no file is made`() throws {
-    #expect(throws: SQLiteOpenError.self) { try inspect() }
+    #expect(throws: StorageOpenError.self) { try inspect() }
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
   }
 
   @Test func `an empty file has no schema, and gets none`() throws {
     try Data().write(to: URL(fileURLWithPath: folder.database))
-    #expect(throws: SQLiteOpenError.olderSchema(found: 0, known: known)) { try inspect() }
-    #expect(throws: SQLiteOpenError.olderSchema(found: 0, known: known)) {
+    #expect(throws: StorageOpenError.olderSchema(found: 0, known: known)) { try inspect() }
+    #expect(throws: StorageOpenError.olderSchema(found: 0, known: known)) {
       try SQLiteStorage.probeWrite(path: folder.database)
     }
     #expect(try Data(contentsOf: URL(fileURLWithPath: folder.database)).isEmpty)
@@ -63,8 +63,8 @@ struct SQLiteInspectionTests {
   @Test func `a schema of another version is refused and left alone`() throws {
     _ = try SQLiteStorage.migrate(path: folder.database)
     let cases = [
-      (-1, SQLiteOpenError.olderSchema(found: -1, known: known)),
-      (99, SQLiteOpenError.newerSchema(found: 99, known: known)),
+      (-1, StorageOpenError.olderSchema(found: -1, known: known)),
+      (99, StorageOpenError.newerSchema(found: 99, known: known)),
     ]
     for (version, refusal) in cases {
       try RawDatabase(folder.database).run("PRAGMA user_version = \(version)")
@@ -77,8 +77,8 @@ struct SQLiteInspectionTests {
 
   @Test func `a database of another program is refused`() throws {
     try RawDatabase(folder.database).run("CREATE TABLE theirs (a)")
-    #expect(throws: SQLiteOpenError.foreignDatabase) { try inspect() }
-    #expect(throws: SQLiteOpenError.foreignDatabase) { try SQLiteStorage.probeWrite(path: folder.database) }
+    #expect(throws: StorageOpenError.foreignDatabase) { try inspect() }
+    #expect(throws: StorageOpenError.foreignDatabase) { try SQLiteStorage.probeWrite(path: folder.database) }
   }
 
   @Test func `the journal stays what it is`() async throws {
@@ -107,7 +107,7 @@ struct SQLiteInspectionTests {
     let attributes = FileManager.default
     try attributes.setAttributes([.posixPermissions: 0o500], ofItemAtPath: folder.path)
     defer { try? attributes.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.path) }
-    let error = #expect(throws: SQLiteOpenError.self) { try inspect() }
+    let error = #expect(throws: StorageOpenError.self) { try inspect() }
     guard case .cannotOpen(let detail) = error else {
       Issue.record("\(String(describing: error))")
       return
@@ -136,6 +136,6 @@ struct SQLiteInspectionTests {
     await storage.stop()
     let raw = try RawDatabase(folder.database)
     try raw.run("BEGIN IMMEDIATE")
-    #expect(throws: SQLiteOpenError.busy) { try SQLiteStorage.probeWrite(path: folder.database) }
+    #expect(throws: StorageOpenError.busy) { try SQLiteStorage.probeWrite(path: folder.database) }
   }
 }

@@ -86,9 +86,10 @@ struct FirebaseAdministration: Sendable {
   func create(_ body: FirebaseBody, by origin: Origin) async throws(Failure) -> Response {
     try body.refuseTenant()
     try body.refuse(["password", "phoneNumber", "mfaInfo"], as: .providerNotEnabled)
-    let account = try newAccount(from: body, origin: .administrator)
+    let id = try body.localID() ?? AccountID(from: entropy)
+    let account = try newAccount(id, from: body, origin: .administrator, at: accounts.now())
     let outcomes = try await stored { () throws(StorageError) in
-      try await accounts.create([account], sharingEmails: false, by: origin)
+      try await accounts.create([account], sharingEmails: false, areImported: false, by: origin)
     }
     switch outcomes.first {
     case .created, nil: break
@@ -101,26 +102,6 @@ struct FirebaseAdministration: Sendable {
     out.member("localId", account.id.text)
     out.member("email", account.profile.email?.text)
     return .json(out.finish())
-  }
-
-  /// The account that a body describes.
-  func newAccount(from body: FirebaseBody, origin: EmailOrigin) throws(Failure) -> Account {
-    let now = accounts.now()
-    let email = try body.email()
-    let isVerified = try body.flag("emailVerified") ?? false
-    var account = Account(
-      id: try body.localID() ?? AccountID(from: entropy), createdAt: try body.moment("createdAt") ?? now,
-      lastSignInAt: try body.moment("lastLoginAt") ?? UnixTime(0),
-      isDisabled: try body.flag("disabled") ?? false,
-      profile: Profile(
-        email: email, isEmailVerified: isVerified && email != nil, isPrivateEmail: false, realUserStatus: nil),
-      emailOrigin: email == nil ? .provider : origin, name: nil,
-      validSince: try body.validSince().map { min($0, now) },
-      identities: try body.identities("providerUserInfo"))
-    if case .set(let name) = try body.displayName() { account.chosenName = name }
-    if case .set(let url) = try body.photoURL() { account.photoURL = url }
-    if case .set(let claims) = try body.customAttributes() { account.customClaims = claims }
-    return account
   }
 
   /// `accounts:update` of anybody's account.
@@ -210,6 +191,29 @@ struct FirebaseAdministration: Sendable {
       _ = try await delete(page.accounts.map(\.id), demandsDisabled: false, by: origin)
     }
   }
+}
+
+/// The account that a body describes: of a request, or of an export.
+func newAccount(
+  _ id: AccountID, from body: FirebaseBody, origin: EmailOrigin, at now: UnixTime
+) throws(Failure) -> Account {
+  let email = try body.email()
+  let isVerified = try body.flag("emailVerified") ?? false
+  // The second is what an export calls it.
+  let (lastLogin, lastSignIn) = (try body.moment("lastLoginAt"), try body.moment("lastSignedInAt"))
+  var account = Account(
+    id: id, createdAt: try body.moment("createdAt") ?? now,
+    lastSignInAt: lastLogin ?? lastSignIn ?? UnixTime(0),
+    isDisabled: try body.flag("disabled") ?? false,
+    profile: Profile(
+      email: email, isEmailVerified: isVerified && email != nil, isPrivateEmail: false, realUserStatus: nil),
+    emailOrigin: email == nil ? .provider : origin, name: nil,
+    validSince: try body.validSince().map { min($0, now) },
+    identities: try body.identities("providerUserInfo"))
+  if case .set(let name) = try body.displayName() { account.chosenName = name }
+  if case .set(let url) = try body.photoURL() { account.photoURL = url }
+  if case .set(let claims) = try body.customAttributes() { account.customClaims = claims }
+  return account
 }
 
 /// Asks storage; an outage is a failure.

@@ -19,17 +19,19 @@ struct FirebaseBulk: Sendable {
     guard users.count <= Limits.accountBatch else { throw Failure(.localIDListExceedsLimit) }
     var faults: [(index: Int, failure: Failure)] = []
     var accounts: [(index: Int, account: Account)] = []
+    let now = administration.accounts.now()
     for (index, user) in users.enumerated() {
       do throws(Failure) {
-        guard user.has("localId") else { throw Failure(.missingLocalID) }
-        accounts.append((index, try administration.newAccount(from: user, origin: .imported)))
+        guard let id = try user.localID() else { throw Failure(.missingLocalID) }
+        accounts.append((index, try newAccount(id, from: user, origin: .imported, at: now)))
       } catch {
         faults.append((index, error))
       }
     }
     let (made, sharing) = (accounts.map(\.account), administration.linking == .off)
     let outcomes = try await stored { () throws(StorageError) in
-      try await administration.accounts.create(made, sharingEmails: sharing, by: origin)
+      try await administration.accounts.create(
+        made, sharingEmails: sharing, areImported: true, by: origin)
     }
     for (place, outcome) in zip(accounts, outcomes) {
       switch outcome {

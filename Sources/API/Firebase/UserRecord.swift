@@ -50,4 +50,5 @@ extension LinkedIdentity {
   }
 }
 
-private func milliseconds(_ time: UnixTime) -> String { String(time.seconds) + "000" }
+/// A time as Firebase writes one, as text since it is a 64-bit number.
+func milliseconds(_ time: UnixTime) -> String { String(time.seconds) + "000" }

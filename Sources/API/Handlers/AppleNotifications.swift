@@ -1,6 +1,7 @@
 internal import AppleIdentity
 internal import Domain
 internal import HTTPServer
+internal import ProviderTokens
 internal import Sessions
 internal import Storage
 internal import Telemetry

@@ -62,21 +62,26 @@ extension JSONWriter {
     member("localId", account.id.text)
     member("providerId", appleProviderID)
     member("federatedId", result.subject.text)
+    person(account, isNewUser: result.session.isNewUser)
+    member("rawUserInfo", result.rawUserInfo)
+    member("oauthIdToken", result.idToken)
+    member("sessionId", result.session.session.id.description)
+    if let status = account.profile.realUserStatus { member("realUserStatus", status.rawValue) }
+  }
+
+  /// What is known of the person.
+  mutating func person(_ account: Account, isNewUser: Bool) {
     if let email = account.profile.email {
       member("email", email.text)
       member("emailVerified", account.profile.isEmailVerified)
       member("isPrivateEmail", account.profile.isPrivateEmail)
     }
-    member("isNewUser", result.session.isNewUser)
+    member("isNewUser", isNewUser)
     member("displayName", account.displayName)
     member("firstName", account.name?.givenName)
     member("lastName", account.name?.familyName)
     member("fullName", account.name?.fullName)
     member("photoUrl", account.photoURL)
-    member("rawUserInfo", result.rawUserInfo)
-    member("oauthIdToken", result.idToken)
-    member("sessionId", result.session.session.id.description)
-    if let status = account.profile.realUserStatus { member("realUserStatus", status.rawValue) }
   }
 
   /// The tokens of a session; how long the session token lives is text, as Firebase's SDKs want it.
@@ -111,12 +116,19 @@ private struct SignInBody {
     name = try body.field(object: "fullName").map { fields throws(Failure) in
       try inside("fullName") { () throws(Failure) in try personName(fields) }
     }
-    device = try body.field(object: "device").map { fields throws(Failure) in
-      try inside("device") { () throws(Failure) in try makeDevice(fields) }
-    }
+    device = try body.device()
     autoCreate = try body.field(flag: "autoCreate") ?? true
     code = try body.field(text: "authorizationCode", atMost: Limits.codeBytes)
     redirectURI = try body.field(text: "redirectUri", atMost: Limits.codeBytes)
+  }
+}
+
+extension JSONObject {
+  /// What a body says of the device.
+  func device() throws(Failure) -> Device? {
+    try field(object: "device").map { fields throws(Failure) in
+      try inside("device") { () throws(Failure) in try makeDevice(fields) }
+    }
   }
 }
 

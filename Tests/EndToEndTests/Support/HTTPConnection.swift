@@ -18,8 +18,10 @@ struct HTTPRequest: Sendable {
   }
 
   /// A POST of a form.
-  static func post(_ path: String, form: String) -> HTTPRequest {
-    post(path, Array(form.utf8), type: "application/x-www-form-urlencoded")
+  static func post(
+    _ path: String, form: String, headers: [(name: String, value: String)] = []
+  ) -> HTTPRequest {
+    post(path, Array(form.utf8), type: "application/x-www-form-urlencoded", headers: headers)
   }
 
   static func post(

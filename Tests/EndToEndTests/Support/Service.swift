@@ -38,6 +38,13 @@ struct Service: Sendable {
     try SignedIn(await trySignIn(credential, members, bearer: bearer), at: location)
   }
 
+  /// Signs people in, one after the other.
+  func signIn(people count: Int) async throws -> [SignedIn] {
+    var sessions: [SignedIn] = []
+    for _ in 0..<count { sessions.append(try await signIn(Mint.credential())) }
+    return sessions
+  }
+
   /// Refreshes; what came back may be a refusal.
   func tryRefresh(_ token: String) async throws -> HTTPAnswer {
     try await send(.refresh(token))

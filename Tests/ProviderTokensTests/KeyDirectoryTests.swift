@@ -1,7 +1,7 @@
-import AppleIdentity
 import Crypto
 import Domain
 import JOSE
+import ProviderTokens
 import Synchronization
 import TestSupport
 import Testing
@@ -51,7 +51,7 @@ private struct Setup {
   init(_ steps: ScriptedFetcher.Step...) {
     fetcher = ScriptedFetcher(steps)
     directory = KeyDirectory(
-      url: url, policy: .standard, fetcher: fetcher, clock: clock.steady,
+      url: url, form: .keySet, policy: .standard, fetcher: fetcher, clock: clock.steady,
       report: { [reports] in reports.add($0) })
   }
 }

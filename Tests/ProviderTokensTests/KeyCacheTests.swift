@@ -1,7 +1,7 @@
-import AppleIdentity
 import Crypto
 import Domain
 import JOSE
+import ProviderTokens
 import TestSupport
 import Testing
 

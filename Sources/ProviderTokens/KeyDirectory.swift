@@ -3,7 +3,7 @@ package import Domain
 package import JOSE
 internal import Synchronization
 
-/// Apple's public keys by id: runs what ``KeyCache`` decides against the network.
+/// An issuer's public keys by id: runs what ``KeyCache`` decides against the network.
 ///
 /// A key that is known is answered from memory without waiting for anything; no lock is held while fetching.
 package final class KeyDirectory: Sendable {
@@ -14,19 +14,22 @@ package final class KeyDirectory: Sendable {
 
   private let state: Mutex<State>
   private let url: String
+  private let form: KeySetForm
   private let fetcher: any HTTPFetching
   private let clock: SteadyClock
   private let report: @Sendable (KeyFetchReport) -> Void
 
   /// - Parameters:
-  ///   - url: Where the key set is: Apple's `/auth/keys`.
+  ///   - url: Where the key set is.
+  ///   - form: What may be there.
   ///   - report: Is told how each fetch ended.
   package init(
-    url: String, policy: KeyCachePolicy, fetcher: any HTTPFetching, clock: SteadyClock,
+    url: String, form: KeySetForm, policy: KeyCachePolicy, fetcher: any HTTPFetching, clock: SteadyClock,
     report: @escaping @Sendable (KeyFetchReport) -> Void
   ) {
     state = Mutex(State(cache: KeyCache(policy: policy)))
     self.url = url
+    self.form = form
     self.fetcher = fetcher
     self.clock = clock
     self.report = report
@@ -34,7 +37,7 @@ package final class KeyDirectory: Sendable {
 
   /// The key of this id; waits for one fetch at most.
   ///
-  /// - Throws: `keyUnknown` when Apple has no such key, `keysUnavailable` when that cannot be said.
+  /// - Throws: `keyUnknown` when the issuer has no such key, `keysUnavailable` when that cannot be said.
   package func key(_ id: KeyID) async throws(IdentityTokenRefusal) -> PublicKey {
     var hasWaited = false
     while true {
@@ -84,7 +87,7 @@ package final class KeyDirectory: Sendable {
 
   private func startFetch() {
     Task { [self] in
-      let outcome = await fetchKeySet(from: url, with: fetcher)
+      let outcome = await fetchKeySet(from: url, form, with: fetcher)
       let now = clock.now()
       let waiting = state.withLock { state in
         state.cache.fetchEnded(try? outcome.get(), at: now)
@@ -102,10 +105,10 @@ package final class KeyDirectory: Sendable {
 
 /// Fetches a key set once.
 package func fetchKeySet(
-  from url: String, with fetcher: any HTTPFetching
+  from url: String, _ form: KeySetForm, with fetcher: any HTTPFetching
 ) async -> Result<KeySet, KeyFetchFault> {
   do throws(FetchError) {
-    return keySet(in: try await fetcher.fetch(keySetRequest(url)))
+    return keySet(in: try await fetcher.fetch(keySetRequest(url)), form)
   } catch {
     return .failure(.transport(error))
   }
@@ -119,16 +122,16 @@ package func keySetRequest(_ url: String) -> FetchRequest {
 }
 
 /// The key set of an answer; a redirect, a page or an empty set is none.
-package func keySet(in response: FetchResponse) -> Result<KeySet, KeyFetchFault> {
+package func keySet(in response: FetchResponse, _ form: KeySetForm) -> Result<KeySet, KeyFetchFault> {
   guard response.status == 200 else { return .failure(.status(response.status)) }
   do throws(KeySetError) {
-    return .success(try KeySet(parsing: response.body))
+    return .success(try KeySet(parsing: response.body, as: form))
   } catch {
     return .failure(error == .malformed ? .notJSON : .noUsableKey)
   }
 }
 
-/// How a fetch of Apple's keys ended.
+/// How a fetch of an issuer's keys ended.
 package enum KeyFetchReport: Sendable, Equatable {
   case fetched(keyCount: Int)
   case failed(KeyFetchFault)

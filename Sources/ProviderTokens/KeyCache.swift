@@ -2,12 +2,12 @@ package import Crypto
 package import Domain
 package import JOSE
 
-/// When Apple's keys are fetched and how long they are believed; all in milliseconds of a steady clock.
+/// When an issuer's keys are fetched and how long they are believed; all in milliseconds of a steady clock.
 package struct KeyCachePolicy: Sendable, Equatable {
-  /// Age at which a set is refreshed in the background. Apple's own cache headers are not looked at: a
+  /// Age at which a set is refreshed in the background. The issuer's own cache headers are not looked at: a
   /// `no-store` taken literally would mean a fetch for each sign-in.
   package let freshFor: Int64
-  /// Age at which the last good set is no longer believed: a key that Apple withdrew must not live for ever.
+  /// Age at which the last good set is no longer believed: a key that its issuer withdrew must not live for ever.
   package let believedFor: Int64
   /// From one attempt to the next that an unknown key id may cause, whatever became of the first.
   package let coolDown: Int64
@@ -32,9 +32,9 @@ package struct KeyLookup: Sendable {
     case use(PublicKey)
     /// A fetch is under way, or is to be started; ask again when it has ended.
     case wait
-    /// Apple has no such key, as of the last fetch.
+    /// The issuer has no such key, as of the last fetch.
     case unknown
-    /// It cannot be said whether Apple has such a key.
+    /// It cannot be said whether there is such a key.
     case unavailable
   }
 
@@ -42,7 +42,7 @@ package struct KeyLookup: Sendable {
   package let startsFetch: Bool
 }
 
-/// What is known of Apple's keys: a state machine without a clock, a lock or a network.
+/// What is known of an issuer's keys: a state machine without a clock, a lock or a network.
 ///
 /// Holds: at most one fetch is under way; a failed fetch never replaces a good set; an attempt that an unknown
 /// key id caused is the only such attempt within the cool-down, counted from its start.

@@ -1,0 +1,208 @@
+package import API
+package import Domain
+package import Storage
+package import Wire
+
+/// Why an export could not be taken in. What had been taken in before stays.
+package enum ImportFault: Error, Sendable, Equatable {
+  /// The system's error number.
+  case unreadable(Int32)
+  /// It is no export, or broken off.
+  case malformed(StreamFault)
+  /// Nobody in it has an identity at Apple.
+  case noAppleIDs
+  case storage(StorageError)
+}
+
+/// What is to be done with an export.
+package struct ImportOrder: Sendable {
+  /// `-` for standard input.
+  package let path: String
+  package let format: ExportFormat
+  /// Whether nothing is to be written.
+  package let isTrial: Bool
+  /// Users that were made or signed in before this are left out; nil for none.
+  package let since: UnixTime?
+  /// Whether an export in which nobody has an identity at Apple is taken all the same.
+  package let admitsNoApple: Bool
+
+  package init(path: String, format: ExportFormat, isTrial: Bool, since: UnixTime?, admitsNoApple: Bool) {
+    self.path = path
+    self.format = format
+    self.isTrial = isTrial
+    self.since = since
+    self.admitsNoApple = admitsNoApple
+  }
+}
+
+/// Takes the users of a Firebase export in, a batch at a time, beside running services. Each batch is one transaction,
+/// and who is here already is not written again: a run that was stopped, however it was, has only to be begun again.
+package struct FirebaseImport: Sendable {
+  private let storage: any Storage
+  private let sharesEmails: Bool
+  private let halt: Halt
+  private let clock: WallClock
+  private let refuse: @Sendable (_ index: Int, ExportRefusal) -> Void
+
+  /// - Parameters:
+  ///   - linking: Whether several accounts may hold one address follows from it.
+  ///   - refuse: Is told of each user that was not taken, and at which place it stood.
+  package init(
+    storage: any Storage, linking: AccountLinking, halt: Halt, clock: WallClock,
+    refuse: @escaping @Sendable (Int, ExportRefusal) -> Void
+  ) {
+    self.storage = storage
+    sharesEmails = linking == .off
+    self.halt = halt
+    self.clock = clock
+    self.refuse = refuse
+  }
+
+  /// A user that waits for the next transaction.
+  private struct Waiting {
+    let index: Int
+    let account: Account
+    /// What the users before in the file make of it, which a trial has not written.
+    let isRepeated: (account: Bool, email: Bool, subject: Bool)
+  }
+
+  private struct Run {
+    var tally = ImportTally()
+    var seen = SeenUsers()
+    var waiting: [Waiting] = []
+    var hasAppleIDs: Bool
+  }
+
+  /// - Parameter progress: Is told after each batch how far it has come.
+  package func run(
+    _ order: ImportOrder, progress: (ImportTally) -> Void
+  ) async throws(ImportFault) -> ImportTally {
+    // A file is looked at first as far as it takes; of what comes only once, users are held back.
+    let isKnown = order.admitsNoApple || order.isTrial
+    if !isKnown, order.path != "-", try lacksAppleIDs(order) { throw .noAppleIDs }
+    var run = Run(hasAppleIDs: isKnown || order.path != "-")
+    try await each(order) { lines throws(ImportFault) in
+      for line in lines { take(line, order, &run) }
+      if !run.hasAppleIDs, run.waiting.count > Limits.heldImports { throw .noAppleIDs }
+      while run.hasAppleIDs, run.waiting.count >= Limits.importBatch, !halt.isSet {
+        try await write(&run, order)
+        progress(run.tally)
+      }
+      return !halt.isSet
+    }
+    guard run.hasAppleIDs || run.tally.users == 0 else { throw .noAppleIDs }
+    while !run.waiting.isEmpty, !halt.isSet {
+      try await write(&run, order)
+      progress(run.tally)
+    }
+    run.tally.isHalted = halt.isSet
+    return run.tally
+  }
+
+  private func take(_ line: ExportLine, _ order: ImportOrder, _ run: inout Run) {
+    run.tally.users += 1
+    switch line.user {
+    case .failure(let refusal):
+      run.tally.refused += 1
+      run.tally.unread += 1
+      if refusal.reason == FailureReason.claimsTooLarge.rawValue { run.tally.claimsTooLarge += 1 }
+      refuse(line.index, refusal)
+    case .success(let user):
+      run.tally.count(user)
+      if user.hasAppleID { run.hasAppleIDs = true }
+      let repeated = run.seen.take(user)
+      if repeated.email { run.tally.duplicateEmails += 1 }
+      if repeated.subject { run.tally.duplicateAppleIDs += 1 }
+      if let since = order.since, max(user.account.createdAt, user.account.lastSignInAt) < since {
+        run.tally.older += 1
+      } else {
+        run.waiting.append(Waiting(index: line.index, account: user.account, isRepeated: repeated))
+      }
+    }
+  }
+
+  /// Writes the next batch, or says what that would come to.
+  private func write(_ run: inout Run, _ order: ImportOrder) async throws(ImportFault) {
+    let batch = Array(run.waiting.prefix(Limits.importBatch))
+    let accounts = batch.map(\.account)
+    var outcomes: [AccountImportOutcome]
+    do throws(StorageError) {
+      if order.isTrial {
+        outcomes = try await storage.tryImport(of: accounts, sharingEmails: sharesEmails)
+        for (place, user) in batch.enumerated() where outcomes[place] == .imported {
+          outcomes[place] = outcome(ofTrial: user)
+        }
+      } else {
+        let intent = AccountImportIntent(
+          accounts: accounts, sharesEmails: sharesEmails, origin: Origin(actor: .command), now: clock.now())
+        outcomes = try await patiently { () throws(StorageError) in try await storage.importAccounts(intent) }
+      }
+    } catch {
+      throw .storage(error)
+    }
+    for (user, outcome) in zip(batch, outcomes) {
+      run.tally.count(outcome)
+      if let refusal = ExportRefusal(user.account.id, outcome) { refuse(user.index, refusal) }
+    }
+    run.waiting.removeFirst(batch.count)
+  }
+
+  /// What becomes of a user whom nobody here knows, when those before in the file have come in.
+  private func outcome(ofTrial user: Waiting) -> AccountImportOutcome {
+    if user.isRepeated.account {
+      let isSame = user.isRepeated.subject || user.account.identity(at: appleProviderID) == nil
+      return isSame ? .present : .idTaken
+    }
+    if user.isRepeated.subject { return .identityTaken }
+    return user.isRepeated.email && !sharesEmails ? .emailTaken : .imported
+  }
+
+  /// Whether there are users, and none of them has an identity at Apple.
+  private func lacksAppleIDs(_ order: ImportOrder) throws(ImportFault) -> Bool {
+    let file = try ExportFile(order.path)
+    var reader = ExportReader(order.format, now: clock.now())
+    var isEmpty = true
+    while let bytes = try file.next(), !halt.isSet {
+      let lines = try lines(&reader, bytes)
+      if lines.contains(where: \.hasAppleID) { return false }
+      isEmpty = isEmpty && lines.isEmpty
+    }
+    if halt.isSet { return false }
+    let lines = try ending(&reader)
+    return !lines.contains(where: \.hasAppleID) && !(isEmpty && lines.isEmpty)
+  }
+
+  /// Reads to the end, or as long as it is wanted.
+  private func each(
+    _ order: ImportOrder, _ take: ([ExportLine]) async throws(ImportFault) -> Bool
+  ) async throws(ImportFault) {
+    let file = try ExportFile(order.path)
+    var reader = ExportReader(order.format, now: clock.now())
+    while let bytes = try file.next() {
+      guard try await take(try lines(&reader, bytes)) else { return }
+    }
+    _ = try await take(try ending(&reader))
+  }
+
+  private func lines(
+    _ reader: inout ExportReader, _ bytes: ArraySlice<UInt8>
+  ) throws(ImportFault) -> [ExportLine] {
+    do {
+      return try reader.take(bytes)
+    } catch {
+      throw .malformed(error)
+    }
+  }
+
+  private func ending(_ reader: inout ExportReader) throws(ImportFault) -> [ExportLine] {
+    do {
+      return try reader.end()
+    } catch {
+      throw .malformed(error)
+    }
+  }
+}
+
+extension ExportLine {
+  fileprivate var hasAppleID: Bool { (try? user.get().hasAppleID) ?? false }
+}

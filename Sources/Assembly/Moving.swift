@@ -1,0 +1,276 @@
+internal import Crypto
+internal import Domain
+internal import Glibc
+internal import SQLLedger
+internal import Sessions
+package import Settings
+package import Storage
+
+/// Why a database was not written out, or not taken in.
+package enum MoveFault: Error, Sendable, Equatable {
+  case inTheWay(String)
+  case unwritable(code: Int32)
+  case unreadable(code: Int32)
+  /// The line of this number is none of an export, or is not where it can be.
+  case malformed(line: Int)
+  /// The file ends before its last line.
+  case truncated(rows: Int64)
+  case otherFormat(Int64)
+  /// Somebody worked with the database meanwhile.
+  case changedMeanwhile
+  /// The database that is to take it in has something in it.
+  case notEmpty
+  case masterKeyMissing(String)
+  case start(StartFault)
+  case storage(StorageError)
+
+  /// As that of a ``StartFault``.
+  package var exitStatus: Int32 {
+    switch self {
+    case .inTheWay, .malformed, .truncated, .otherFormat, .changedMeanwhile, .notEmpty: 1
+    case .unwritable, .unreadable: 69
+    case .masterKeyMissing: 78
+    case .start(let fault): fault.exitStatus
+    case .storage(let error): StartFault.storage(error).exitStatus
+    }
+  }
+
+  /// A sentence for an operator.
+  package var sentence: String {
+    switch self {
+    case .inTheWay(let path): "there is a file \(path) already, and none is written over"
+    case .unwritable(let code): "the export cannot be written: \(words(forSystemError: code))"
+    case .unreadable(let code): "the export cannot be read: \(words(forSystemError: code))"
+    case .malformed(let line): "line \(line) is none of an export"
+    case .truncated(let rows):
+      "the export breaks off after \(rows) rows; import the whole file, which goes on from here"
+    case .otherFormat(let format):
+      "the export has format \(format), and this version of the program writes and reads "
+        + "\(ArchiveTable.format): use one version for both"
+    case .changedMeanwhile:
+      "somebody worked with the database meanwhile: stop the services and begin again"
+    case .notEmpty: "there is something in the database already: an export is taken in by an empty one"
+    case .masterKeyMissing(let id):
+      "the export needs the master key \(id), which is not in BRAMLEY_MASTER_KEY: put it in the list"
+    case .start(let fault): fault.sentence
+    case .storage(let error): StartFault.storage(error).sentence
+    }
+  }
+}
+
+/// How many rows of each table went.
+package struct MoveTally: Sendable, Equatable {
+  package private(set) var tables: [(name: String, rows: Int64)] = []
+
+  package var rows: Int64 { tables.reduce(0) { $0 + $1.rows } }
+
+  mutating func count(_ rows: Int, of table: String) {
+    if tables.last?.name == table {
+      tables[tables.count - 1].rows += Int64(rows)
+    } else {
+      tables.append((table, Int64(rows)))
+    }
+  }
+
+  package static func == (a: MoveTally, b: MoveTally) -> Bool {
+    a.tables.elementsEqual(b.tables) { $0 == $1 }
+  }
+}
+
+private let pageLimit = 500
+
+/// Writes a whole database as lines of JSON: everything in clear but the secrets, which stay under the seals of the master
+/// keys. The services should not run: what is written meanwhile is noticed, and the export is then none.
+///
+/// - Parameter path: `-` is standard output.
+package func export(
+  _ settings: Settings, from storage: any Archive, to path: String
+) async throws(MoveFault) -> MoveTally {
+  guard path != "-" else { return try await export(settings, from: storage, into: STDOUT_FILENO) }
+  guard !isFile(path) else { throw .inTheWay(path) }
+  let file = WholeFile(path, suffix: hexText(Entropy.system.bytes(8)))
+  let descriptor = unsafe open(file.temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+  guard descriptor >= 0 else { throw .unwritable(code: errno) }
+  defer { close(descriptor) }
+  let tally: MoveTally
+  do throws(MoveFault) {
+    tally = try await export(settings, from: storage, into: descriptor)
+  } catch {
+    file.discard()
+    throw error
+  }
+  switch file.publish() {
+  case 0: return tally
+  case EEXIST: throw .inTheWay(path)
+  case let code: throw .unwritable(code: code)
+  }
+}
+
+private func export(
+  _ settings: Settings, from storage: any Archive, into descriptor: Int32
+) async throws(MoveFault) -> MoveTally {
+  func write(_ bytes: [UInt8]) throws(MoveFault) {
+    guard writeAll(bytes, to: descriptor) else { throw .unwritable(code: errno) }
+  }
+  let header = try await stored { () throws(StorageError) in try await archiveHeader(settings, storage) }
+  let chain = try await stored { () throws(StorageError) in try await storage.auditChain() }
+  try write(header.line)
+  var tally = MoveTally()
+  var lastLine: ArchiveRow?
+  for table in ArchiveTable.all {
+    var last: ArchiveRow?
+    repeat {
+      let place = last
+      let page = try await stored { () throws(StorageError) in
+        try await storage.rows(of: table, after: place, limit: pageLimit)
+      }
+      try write(page.flatMap { archiveLine(of: $0, in: table) })
+      tally.count(page.count, of: table.name)
+      last = page.count < pageLimit ? nil : page.last
+      if table == .audit { lastLine = page.last ?? lastLine }
+    } while last != nil
+  }
+  let audited = lastLine
+  let isAsBefore = try await stored { () throws(StorageError) in
+    let more = try await storage.rows(of: .audit, after: audited, limit: 1)
+    let present = try await storage.auditChain()
+    let version = try await storage.signingKeys().version
+    return more.isEmpty && present == chain && version == header.signingKeyVersion
+  }
+  guard isAsBefore else { throw .changedMeanwhile }
+  try write(archiveEnd(rows: tally.rows))
+  return tally
+}
+
+private func archiveHeader(
+  _ settings: Settings, _ storage: any Archive
+) async throws(StorageError) -> ArchiveHeader {
+  let now = WallClock.system.now()
+  let book = try await storage.signingKeys()
+  var keys = Set(book.keys.map(\.masterKey))
+  keys.formUnion(try await storage.sessionCounts(within: settings.sessionLimits, at: now).keys)
+  keys.formUnion(try await storage.auditChain().endsByMasterKey.keys)
+  keys.formUnion(try await storage.appleSecretCounts().keys)
+  return ArchiveHeader(
+    format: ArchiveTable.format, exportedAt: now,
+    masterKeys: keys.sorted { $0.description < $1.description }, signingKeyVersion: book.version)
+}
+
+/// Takes an export into an empty database, and puts its secrets under the seal of the first master key. One that broke off
+/// goes on where it was with the same file; until it has ended no service works on the database.
+///
+/// - Parameter path: `-` is standard input.
+package func takeIn(
+  _ settings: Settings, from path: String, into storage: any Archive
+) async throws(MoveFault) -> MoveTally {
+  var lines: LineReader
+  do {
+    lines = try LineReader(path)
+  } catch {
+    throw MoveFault(error, line: 0)
+  }
+  guard let first = try line(&lines, number: 1), case .header(let header) = first else {
+    throw .malformed(line: 1)
+  }
+  try demandKeys(header, settings)
+  try await begin(header, in: storage)
+  let tally = try await copyRows(&lines, into: storage)
+  try await stored { () throws(StorageError) in
+    try await storage.endArrival(signingKeyVersion: header.signingKeyVersion)
+    try await storage.append(
+      AuditEntry(
+        at: WallClock.system.now(), action: .databaseRestored, actor: Actor.command.text, account: nil,
+        session: nil, address: [], requestID: nil, detail: "imported"))
+  }
+  do {
+    if !header.masterKeys.isEmpty { _ = try await rewrap(settings, in: storage) }
+  } catch {
+    throw .start(error)
+  }
+  return tally
+}
+
+private func demandKeys(_ header: ArchiveHeader, _ settings: Settings) throws(MoveFault) {
+  guard !header.masterKeys.isEmpty else { return }
+  let ring: MasterKeyRing
+  do {
+    ring = try masterKeyRing(of: settings, mayCreate: false, entropy: .system)
+  } catch {
+    throw .start(error)
+  }
+  for id in header.masterKeys where ring[id] == nil { throw .masterKeyMissing(id.description) }
+}
+
+private func begin(_ header: ArchiveHeader, in storage: any Archive) async throws(MoveFault) {
+  let name = hexText(sha256(header.line).prefix(16))
+  let isOurs = try await stored { () throws(StorageError) in
+    if let arriving = try await storage.arrival() { return arriving == name }
+    guard try await isUnused(storage) else { return false }
+    try await storage.beginArrival(of: name)
+    return true
+  }
+  guard isOurs else { throw .notEmpty }
+}
+
+private func copyRows(
+  _ lines: inout LineReader, into storage: any Archive
+) async throws(MoveFault) -> MoveTally {
+  var tally = MoveTally()
+  var (table, rows) = (ArchiveTable?.none, [ArchiveRow]())
+  var number = 1
+  while true {
+    number += 1
+    guard let next = try line(&lines, number: number) else { throw .truncated(rows: tally.rows) }
+    if case .row(let row, let same) = next, table == same, rows.count < pageLimit {
+      rows.append(row)
+      continue
+    }
+    if let full = table {
+      let page = rows
+      try await stored { () throws(StorageError) in try await storage.add(page, to: full) }
+      tally.count(page.count, of: full.name)
+    }
+    switch next {
+    case .header: throw .malformed(line: number)
+    case .row(let row, let other): (table, rows) = (other, [row])
+    case .end(let count):
+      guard count == tally.rows else { throw .malformed(line: number) }
+      return tally
+    }
+  }
+}
+
+private func line(_ lines: inout LineReader, number: Int) throws(MoveFault) -> ArchiveLine? {
+  let bytes: ArraySlice<UInt8>?
+  do {
+    bytes = try lines.next()
+  } catch {
+    throw MoveFault(error, line: number)
+  }
+  guard let bytes else { return nil }
+  do {
+    return try ArchiveLine(parsing: bytes)
+  } catch {
+    switch error {
+    case .malformed: throw .malformed(line: number)
+    case .otherFormat(let format): throw .otherFormat(format)
+    }
+  }
+}
+
+extension MoveFault {
+  fileprivate init(_ fault: LineReader.Fault, line: Int) {
+    switch fault {
+    case .unreadable(let code): self = .unreadable(code: code)
+    case .lineTooLong: self = .malformed(line: line)
+    }
+  }
+}
+
+private func stored<R>(_ ask: () async throws(StorageError) -> R) async throws(MoveFault) -> R {
+  do {
+    return try await ask()
+  } catch {
+    throw .storage(error)
+  }
+}

@@ -1,0 +1,2 @@
+// libpq 14 or later (pipeline mode). One importer: PostgresStorage.
+#include <libpq-fe.h>

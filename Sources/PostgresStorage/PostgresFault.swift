@@ -1,0 +1,54 @@
+internal import Storage
+
+/// What went wrong between this node and the server.
+package struct PostgresFault: Error, Equatable {
+  /// Five characters (postgresql.org/docs/current/errcodes-appendix.html); empty when the connection told nothing.
+  let state: String
+  /// Names tables and constraints at most; never values, of which the server's own detail has some.
+  let detail: String
+
+  /// What follows from it.
+  package enum Consequence: Sendable, Equatable {
+    /// The same again can go well: it met another transaction.
+    case runAgain
+    /// This connection is of no more use: it is gone, or the server it leads to takes no writes.
+    case reconnect
+    /// A rule of the schema: what was decided on changed meanwhile, or it is a fault of this program.
+    case conflict
+    /// The schema is not ours, or a value is not what this version writes.
+    case corrupt
+    /// The server cannot do it now.
+    case unavailable
+  }
+
+  var consequence: Consequence { PostgresFault.consequence(of: state) }
+
+  /// The one table of what error codes mean.
+  ///
+  /// A server that was demoted while we were connected answers 25006 to every write and is healthy for all else: the
+  /// connection goes, and the next one looks for a server that takes writes.
+  package static func consequence(of state: String) -> Consequence {
+    switch state {
+    case "40001", "40P01", "55P03": .runAgain
+    case "", "25006", "57P01", "57P02", "57P03", "57P05": .reconnect
+    // Not one row where there must be one: see `Statements.swift`.
+    case "22012": .conflict
+    case let code where code.hasPrefix("08"): .reconnect
+    case let code where code.hasPrefix("23"): .conflict
+    case let code where code.hasPrefix("42"): .corrupt
+    default: .unavailable
+    }
+  }
+
+  /// What it means to who asked for a transaction.
+  var storageError: StorageError {
+    switch consequence {
+    case .conflict: .defect
+    case .corrupt: .corrupt
+    case .runAgain, .reconnect, .unavailable: .unavailable
+    }
+  }
+
+  /// A fault of the connection itself.
+  static func lost(_ detail: String) -> PostgresFault { PostgresFault(state: "", detail: detail) }
+}

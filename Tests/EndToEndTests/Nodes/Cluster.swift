@@ -1,0 +1,107 @@
+import Foundation
+import Glibc
+import TestProcesses
+import Testing
+import Wire
+
+/// Nodes on one PostgreSQL, and HAProxy in front of them.
+struct Cluster: Sendable {
+  let stage: Stage
+  let server: PostgresServer
+  let nodes: [Service]
+  let proxyPort: UInt16
+
+  static let haproxy = "/usr/sbin/haproxy"
+  static let isPossible = FileManager.default.isExecutableFile(atPath: haproxy)
+
+  /// What all nodes and commands have set alike.
+  static func settings(_ server: PostgresServer) -> [String: String] {
+    [
+      "BRAMLEY_DATABASE_URL": server.url(),
+      "BRAMLEY_MASTER_KEY": Data(repeating: 7, count: 32).base64EncodedString(),
+      "BRAMLEY_PUBLIC_URL": "https://auth.example.com", "BRAMLEY_SERVICE_KEYS": "a-service-key",
+      "BRAMLEY_RETRY_WINDOW": "600",
+    ]
+  }
+
+  var settings: [String: String] { Self.settings(server) }
+
+  /// All nodes as one, as clients see them.
+  var front: Service { Service(process: nodes[0].process, port: proxyPort) }
+
+  /// Starts a node again where it was.
+  func restart(_ index: Int) async throws -> Service {
+    try await stage.start(settings.merging(["BRAMLEY_LISTEN": "127.0.0.1:\(nodes[index].port)"]) { $1 })
+  }
+}
+
+/// Gives a test three nodes.
+func withCluster(isDurable: Bool = false, _ body: (Cluster) async throws -> Void) async throws {
+  let server = try await PostgresServer(isDurable: isDurable)
+  do {
+    try await withStage { stage in
+      let nodes = try await withThrowingTaskGroup(of: Service.self) { group in
+        for _ in 0..<3 { group.addTask { try await stage.start(Cluster.settings(server)) } }
+        return try await group.reduce(into: []) { $0.append($1) }
+      }
+      let port = try await startProxy(stage, to: nodes)
+      try await body(Cluster(stage: stage, server: server, nodes: nodes, proxyPort: port))
+    }
+  } catch {
+    try? await server.stop()
+    throw error
+  }
+  try await server.stop()
+}
+
+/// What a client is answered 502 or nothing for is sent to another node: sign-ins and refreshes may be repeated.
+private func startProxy(_ stage: Stage, to nodes: [Service]) async throws -> UInt16 {
+  let port = try freePort()
+  let servers = nodes.enumerated().map { "  server n\($0) 127.0.0.1:\($1.port)" }.joined(separator: "\n")
+  let text = """
+    global
+      maxconn 4000
+    defaults
+      mode http
+      timeout connect 2s
+      timeout client 30s
+      timeout server 30s
+      option http-buffer-request
+      retries 5
+      option redispatch 1
+      retry-on conn-failure empty-response 503
+    frontend clients
+      bind 127.0.0.1:\(port)
+      default_backend nodes
+    backend nodes
+      balance roundrobin
+      option httpchk GET /readyz
+      http-check expect status 200
+      default-server check inter 200ms fall 1 rise 1 on-marked-down shutdown-sessions
+    \(servers)
+
+    """
+  let child = stage.keep(
+    try ChildProcess(
+      Cluster.haproxy, ["-db", "-f", try stage.write(text, to: "haproxy-nodes.cfg")],
+      environment: Program.environment, folder: stage.folder))
+  SeenAnswers.ignore(port)
+  try await answers(port, child)
+  return port
+}
+
+/// Asks until an answer is as wanted.
+///
+/// - Returns: How long that took.
+@discardableResult
+func eventually(
+  within patience: Duration = .seconds(20), _ isRight: () async throws -> Bool,
+  at location: SourceLocation = #_sourceLocation
+) async throws -> Duration {
+  let begun = ContinuousClock.now
+  while try await !isRight() {
+    try #require(ContinuousClock.now - begun < patience, sourceLocation: location)
+    try await onThread { _ = poll(nil, 0, 20) }
+  }
+  return ContinuousClock.now - begun
+}
