@@ -119,6 +119,12 @@ package final class PostgresStorage: LedgerStorage, CountedStorage {
     return try result.get()
   }
 
+  /// Each connection finds out by itself that the server is back: a node is ready when all have.
+  package func probe() async throws(StorageError) {
+    guard ![decisions, arrivals, refreshes, reads].contains(where: \.line.isDown) else { throw .unavailable }
+    try await transact { (book) throws(StorageError) in try book.touch() }
+  }
+
   package func stop() async {
     isStopped.store(true, ordering: .releasing)
     for lane in [reads, arrivals, refreshes, decisions] { await lane.worker.stop() }

@@ -38,6 +38,45 @@ struct MoveTests {
     }
   }
 
+  @Test func `from SQLite to PostgreSQL and back nobody is logged out, and work goes on at each place`()
+    async throws
+  {
+    let server = try await PostgresServer()
+    try await withStage { stage in
+      let first = try await stage.start()
+      let session = try await first.signIn(Mint.credential())
+      var tokens = try await first.signIn(people: 5).map(\.refreshToken)
+      try await first.stop()
+      #expect(try await stage.command("export", stage.archive).status == 0)
+
+      let onServer = stage.key.merging([
+        "BRAMLEY_DATABASE_URL": server.url(), "BRAMLEY_PUBLIC_URL": "https://auth.example.com",
+      ]) { $1 }
+      let taken = try await stage.command("import", stage.archive, settings: onServer)
+      #expect(taken.status == 0, "\(taken.errors)")
+      let second = try await stage.start(onServer)
+      for (index, token) in tokens.enumerated() { tokens[index] = try await second.refresh(token) }
+      tokens += try await second.signIn(people: 3).map(\.refreshToken)
+      let ended = try await second.send(
+        .post("/v1/signOut", json: #"{"refreshToken":"\#(session.refreshToken)"}"#))
+      #expect(ended.status == 200)
+      try await second.stop()
+      let back = stage.folder + "/back.jsonl"
+      #expect(try await stage.command("export", back, settings: onServer).status == 0)
+
+      #expect(try await stage.takeIn(back).status == 0)
+      let third = try await stage.start(stage.elsewhere)
+      for token in tokens { _ = try await third.refresh(token) }
+      #expect(try await third.signIn(Mint.credential()).isNewUser)
+      try expect(
+        await third.tryRefresh(session.refreshToken), is: Refusal(400, "TOKEN_EXPIRED", "session_ended"))
+      #expect(try await stage.command("audit", "verify", settings: stage.elsewhere).status == 0)
+      let backup = try await stage.command("backup", stage.folder + "/b.db", settings: onServer)
+      #expect(backup.status == 78)
+    }
+    try await server.stop()
+  }
+
   @Test func `an export of what was imported is the same again`() async throws {
     try await withStage { stage in
       let service = try await stage.start()
@@ -72,12 +111,12 @@ struct MoveTests {
       let keys = ["BRAMLEY_MASTER_KEY": "\(new),\(old)"]
       #expect(try await stage.takeIn(stage.archive, keys).status == 0)
       let listed = try await stage.command(
-        "keys", "list", "--json", settings: stage.elsewhere.merging(keys) { $1 }
+        "keys", "list", "--json", settings: stage.elsewhere(with: keys)
       ).json
       let sealed = Set(listed.objects("signingKeys").compactMap { $0.text("masterKey") })
       let living = try #require(listed.object("liveSessionsByMasterKey")).names
       #expect(sealed.count == 1 && living.count == 1 && sealed != Set(living))
-      let after = try await stage.start(stage.elsewhere.merging(keys) { $1 })
+      let after = try await stage.start(stage.elsewhere(with: keys))
       _ = try await after.refresh(session.refreshToken)
     }
   }
@@ -171,8 +210,13 @@ extension Stage {
   fileprivate var key: [String: String] { ["BRAMLEY_MASTER_KEY_FILE": masterKeyFile] }
 
   fileprivate func takeIn(_ path: String, _ changes: [String: String] = [:]) async throws -> Finished {
+    try await command("import", path, "--json", settings: elsewhere(with: changes))
+  }
+
+  /// The same with other keys than the file's.
+  fileprivate func elsewhere(with changes: [String: String]) -> [String: String] {
     var settings = elsewhere.merging(changes) { $1 }
     if changes["BRAMLEY_MASTER_KEY"] != nil { settings["BRAMLEY_MASTER_KEY_FILE"] = nil }
-    return try await command("import", path, "--json", settings: settings)
+    return settings
   }
 }

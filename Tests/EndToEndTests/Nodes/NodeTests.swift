@@ -139,7 +139,13 @@ struct NodeTests {
       try await cluster.server.start()
       let seen = try await report
       #expect(seen.wrong.isEmpty, "\(seen.wrong)")
-      for node in cluster.nodes { try await eventually { try await node.get("/readyz").status == 200 } }
+      // `/readyz` may remember a moment before the death: each connection is asked itself.
+      for node in cluster.nodes {
+        let credential = try Mint.credential()
+        try await eventually { try await node.trySignIn(credential).status == 200 }
+        let session = try await node.signIn(credential)
+        try await eventually { try await node.tryRefresh(session.refreshToken).status == 200 }
+      }
       try await checkSessions(callers, cluster)
     }
   }
