@@ -159,10 +159,10 @@ package struct FirebaseImport: Sendable {
 
   /// Whether there are users, and none of them has an identity at Apple.
   private func lacksAppleIDs(_ order: ImportOrder) throws(ImportFault) -> Bool {
-    let file = try ExportFile(order.path)
+    let file = try read { () throws(ReadFault) in try ExportFile(order.path) }
     var reader = ExportReader(order.format, now: clock.now())
     var isEmpty = true
-    while let bytes = try file.next(), !halt.isSet {
+    while let bytes = try read(file.next), !halt.isSet {
       let lines = try lines(&reader, bytes)
       if lines.contains(where: \.hasAppleID) { return false }
       isEmpty = isEmpty && lines.isEmpty
@@ -176,12 +176,20 @@ package struct FirebaseImport: Sendable {
   private func each(
     _ order: ImportOrder, _ take: ([ExportLine]) async throws(ImportFault) -> Bool
   ) async throws(ImportFault) {
-    let file = try ExportFile(order.path)
+    let file = try read { () throws(ReadFault) in try ExportFile(order.path) }
     var reader = ExportReader(order.format, now: clock.now())
-    while let bytes = try file.next() {
+    while let bytes = try read(file.next) {
       guard try await take(try lines(&reader, bytes)) else { return }
     }
     _ = try await take(try ending(&reader))
+  }
+
+  private func read<Value>(_ file: () throws(ReadFault) -> Value) throws(ImportFault) -> Value {
+    do {
+      return try file()
+    } catch {
+      throw .unreadable(error.code)
+    }
   }
 
   private func lines(

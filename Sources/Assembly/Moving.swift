@@ -1,6 +1,5 @@
 internal import Crypto
 internal import Domain
-internal import Glibc
 internal import SQLLedger
 internal import Sessions
 package import Settings
@@ -8,8 +7,7 @@ package import Storage
 
 /// Why a database was not written out, or not taken in.
 package enum MoveFault: Error, Sendable, Equatable {
-  case inTheWay(String)
-  case unwritable(code: Int32)
+  case unwritable(FileFault)
   case unreadable(code: Int32)
   /// The line of this number is none of an export, or is not where it can be.
   case malformed(line: Int)
@@ -27,8 +25,9 @@ package enum MoveFault: Error, Sendable, Equatable {
   /// As that of a ``StartFault``.
   package var exitStatus: Int32 {
     switch self {
-    case .inTheWay, .malformed, .truncated, .otherFormat, .changedMeanwhile, .notEmpty: 1
-    case .unwritable, .unreadable: 69
+    case .unwritable(let fault): fault.isInTheWay ? 1 : 69
+    case .malformed, .truncated, .otherFormat, .changedMeanwhile, .notEmpty: 1
+    case .unreadable: 69
     case .masterKeyMissing: 78
     case .start(let fault): fault.exitStatus
     case .storage(let error): StartFault.storage(error).exitStatus
@@ -38,8 +37,7 @@ package enum MoveFault: Error, Sendable, Equatable {
   /// A sentence for an operator.
   package var sentence: String {
     switch self {
-    case .inTheWay(let path): "there is a file \(path) already, and none is written over"
-    case .unwritable(let code): "the export cannot be written: \(words(forSystemError: code))"
+    case .unwritable(let fault): fault.sentence
     case .unreadable(let code): "the export cannot be read: \(words(forSystemError: code))"
     case .malformed(let line): "line \(line) is none of an export"
     case .truncated(let rows):
@@ -86,35 +84,26 @@ private let pageLimit = 500
 package func export(
   _ settings: Settings, from storage: any Archive, to path: String
 ) async throws(MoveFault) -> MoveTally {
-  guard path != "-" else { return try await export(settings, from: storage, into: STDOUT_FILENO) }
-  guard !isFile(path) else { throw .inTheWay(path) }
-  let file = WholeFile(path, suffix: hexText(Entropy.system.bytes(8)))
-  let descriptor = unsafe open(file.temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-  guard descriptor >= 0 else { throw .unwritable(code: errno) }
-  defer { close(descriptor) }
-  let tally: MoveTally
+  let file: NewFile
+  do {
+    file = try NewFile(path)
+  } catch {
+    throw .unwritable(error)
+  }
   do throws(MoveFault) {
-    tally = try await export(settings, from: storage, into: descriptor)
+    return try await export(settings, from: storage, into: file)
   } catch {
     file.discard()
     throw error
   }
-  switch file.publish() {
-  case 0: return tally
-  case EEXIST: throw .inTheWay(path)
-  case let code: throw .unwritable(code: code)
-  }
 }
 
 private func export(
-  _ settings: Settings, from storage: any Archive, into descriptor: Int32
+  _ settings: Settings, from storage: any Archive, into file: borrowing NewFile
 ) async throws(MoveFault) -> MoveTally {
-  func write(_ bytes: [UInt8]) throws(MoveFault) {
-    guard writeAll(bytes, to: descriptor) else { throw .unwritable(code: errno) }
-  }
   let header = try await stored { () throws(StorageError) in try await archiveHeader(settings, storage) }
   let chain = try await stored { () throws(StorageError) in try await storage.auditChain() }
-  try write(header.line)
+  try written { () throws(FileFault) in try file.write(header.line) }
   var tally = MoveTally()
   var lastLine: ArchiveRow?
   for table in ArchiveTable.all {
@@ -124,7 +113,9 @@ private func export(
       let page = try await stored { () throws(StorageError) in
         try await storage.rows(of: table, after: place, limit: pageLimit)
       }
-      try write(page.flatMap { archiveLine(of: $0, in: table) })
+      try written { () throws(FileFault) in
+        try file.write(page.flatMap { archiveLine(of: $0, in: table) })
+      }
       tally.count(page.count, of: table.name)
       last = page.count < pageLimit ? nil : page.last
       if table == .audit { lastLine = page.last ?? lastLine }
@@ -138,7 +129,10 @@ private func export(
     return more.isEmpty && present == chain && version == header.signingKeyVersion
   }
   guard isAsBefore else { throw .changedMeanwhile }
-  try write(archiveEnd(rows: tally.rows))
+  try written { () throws(FileFault) in
+    try file.write(archiveEnd(rows: tally.rows))
+    try file.finish()
+  }
   return tally
 }
 
@@ -264,6 +258,14 @@ extension MoveFault {
     case .unreadable(let code): self = .unreadable(code: code)
     case .lineTooLong: self = .malformed(line: line)
     }
+  }
+}
+
+private func written(_ write: () throws(FileFault) -> Void) throws(MoveFault) {
+  do {
+    try write()
+  } catch {
+    throw .unwritable(error)
   }
 }
 

@@ -38,6 +38,9 @@ package struct FileFault: Error, Equatable, Sendable {
   let path: String
   let code: Int32
 
+  /// Whether there is a file of that name already.
+  package var isInTheWay: Bool { code == EEXIST }
+
   /// A sentence for an operator.
   package var sentence: String {
     code == EEXIST
