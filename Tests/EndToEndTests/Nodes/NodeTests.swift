@@ -127,6 +127,33 @@ struct NodeTests {
     }
   }
 
+  @Test func `nodes that run go on while a newer one expands the schema, and none of theirs starts any more`()
+    async throws
+  {
+    try await withCluster { cluster in
+      let person = try await cluster.nodes[0].signIn(Mint.credential())
+      let expansion = """
+        ALTER TABLE accounts ADD COLUMN of_tomorrow BIGINT NOT NULL DEFAULT 1;
+        ALTER TABLE sessions ADD COLUMN of_tomorrow TEXT;
+        UPDATE bramley_schema SET version = version + 1;
+        """
+      let expanded = try await run(
+        "/usr/bin/psql",
+        ["--single-transaction", "-v", "ON_ERROR_STOP=1", "-c", expansion, cluster.server.url()])
+      try #require(expanded.status == 0, "\(expanded.errors)")
+      var token = person.refreshToken
+      for node in cluster.nodes {
+        token = try await node.refresh(token)
+        #expect(try await node.signIn(Mint.credential()).isNewUser)
+        #expect(try await node.get("/readyz").status == 200)
+      }
+      let late = try cluster.stage.launch(cluster.settings)
+      #expect(try await late.ended() == .exit(78))
+      let check = try await cluster.stage.command("migrate", "--check", settings: cluster.settings)
+      #expect(check.status == 78)
+    }
+  }
+
   @Test func `D05 D07 a server that dies under load takes nothing with it that was answered`() async throws {
     try await withCluster(isDurable: true) { cluster in
       let callers = try await callers(120)
