@@ -163,7 +163,13 @@ struct AppleCalls: Sendable {
     let jitter = Double(entropy.bytes(1).first ?? 0) / 255
     let result = work.result(after: setback, word, wait: wait, jitter: jitter, at: clock.now())
     if case .dropped(let cause) = result {
-      log.error("apple_work_given_up", [.text("kind", work.kind.rawValue), .text("cause", cause)])
+      let fields: [Log.Field] = [.text("kind", work.kind.rawValue), .text("cause", cause)]
+      // What an app brings is no operator's trouble.
+      if cause == AppleSurrender.broughtUnusable.rawValue {
+        log.info("apple_work_given_up", fields)
+      } else {
+        log.error("apple_work_given_up", fields)
+      }
     }
     return result
   }

@@ -42,6 +42,37 @@ private func examine(_ key: TeamKey, _ settings: Settings, isOld: Bool) -> Findi
   return finding(.ok, "key \(key.keyID) of team \(key.team) is a P-256 key and signs client secrets")
 }
 
+/// Whether Apple knows the key and its ids: it refuses a made-up token of whom it knows, and anything of whom it does not.
+func examineIDs(_ settings: Settings, with fetcher: any HTTPFetching) async -> [Finding] {
+  guard let key = settings.appleKey else { return [] }
+  let endpoints = AppleEndpoints(baseURL: settings.appleBaseURL, fetcher: fetcher, clock: .system)
+  var findings: [Finding] = []
+  for client in settings.appleRules.clients.keys.sorted(by: { $0.text < $1.text }).prefix(askedClients) {
+    func finding(_ verdict: Finding.Verdict, _ detail: String) -> Finding {
+      Finding(subject: "Apple key", verdict: verdict, detail: detail)
+    }
+    do throws(AppleFault) {
+      try await endpoints.refresh(Secret("made-up"), for: client, by: key)
+      findings.append(finding(.ok, "Apple knows it for \(client)"))
+    } catch .grantRefused {
+      findings.append(finding(.ok, "Apple knows it for \(client)"))
+    } catch .misconfigured(let word) {
+      findings.append(
+        finding(
+          .failed,
+          "Apple does not know key \(key.keyID) of team \(key.team) for \(client) (\(word.rawValue)): look at the ids, and "
+            + "whether the key is linked to that app"))
+    } catch {
+      findings.append(
+        finding(.warning, "Apple did not say whether it knows it for \(client) (\(error.label))"))
+    }
+  }
+  return findings
+}
+
+/// Clients that Apple is asked about; more are rare, and alike.
+private let askedClients = 8
+
 /// Lines of the audit that are looked at for losses.
 private let newestLines: Int64 = 5000
 
@@ -60,9 +91,10 @@ func examineLosses(in storage: any Storage) async throws(StorageError) -> [Findi
   let lines = try await storage.audit(
     AuditQuery(after: max(last - newestLines, 0), account: nil, limit: 2 * Int(newestLines)))
   let lost = lines.count { line in
-    let kind = line.entry.detail?.prefix { $0 != " " }
-    return line.entry.action == .appleWorkGivenUp
-      && kind.map { $0 != AppleWork.Kind.exchange.rawValue } ?? false
+    let words = line.entry.detail?.split(separator: " ").map(String.init) ?? []
+    return line.entry.action == .appleWorkGivenUp && words.count == 2
+      && words[0] != AppleWork.Kind.exchange.rawValue
+      && words[1] != AppleSurrender.broughtUnusable.rawValue
   }
   if lost > 0 {
     findings.append(

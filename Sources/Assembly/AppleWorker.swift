@@ -45,7 +45,8 @@ struct AppleWorker: Sendable {
           let agenda = try await storage.appleAgenda()
           if nextCount.map({ $0 <= now }) ?? true { nextCount = now + (try await count(agenda)) }
           for item in try await begin(agenda, places: work, at: now) {
-            group.addTask { await perform(item, work) }
+            // Not cancelled with the worker: a call that breaks off may have used up its code.
+            group.addTask { await Task { await perform(item, work) }.value }
           }
           for grant in try await claim(agenda, places: looks, at: now) {
             group.addTask { await look(at: grant, looks) }

@@ -192,6 +192,7 @@ private func examineApple(_ settings: Settings) async -> [Finding] {
   let apple = await examineKeys(of: "Apple", at: url, .keySet, with: fetcher)
   var findings = [apple.finding]
   if let response = apple.response { findings.append(examineClock(response.date, settings)) }
+  if apple.finding.verdict != .failed { findings += await examineIDs(settings, with: fetcher) }
   if let firebase = settings.firebase {
     findings.append(
       await examineKeys(of: "Firebase", at: firebase.keysURL, .keySetOrCertificates, with: fetcher).finding)

@@ -111,6 +111,10 @@ package final class Node: Sendable {
     // Together: one after the other they might take twice the time.
     await withTaskGroup { group in
       for listener in listeners { group.addTask { await listener.stop(within: .seconds(6)) } }
+      // Calls to Apple that have begun may end.
+      group.addTask { [maintenance] in
+        await waiting(atMost: .seconds(5)) { for task in maintenance { await task.value } }
+      }
     }
     await fetcher.stop()
     // Nobody waits for what the engine still has to do, which may be one busy timeout after the other while

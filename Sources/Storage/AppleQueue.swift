@@ -40,7 +40,7 @@ package enum AppleRevocationOutcome: Sendable, Equatable {
 }
 
 /// Decides it inside a transaction. The client is the one that the person last signed in to: only that is in the app's
-/// hands now.
+/// hands now. Codes that wait to become tokens are revoked as well: the one that is brought may be one of them.
 package func decideAppleRevocation(
   _ intent: AppleRevocationIntent, in ledger: inout some Ledger
 ) throws(StorageError) -> AppleRevocationOutcome {
@@ -57,6 +57,11 @@ package func decideAppleRevocation(
       account: account.id, subject: apple.subject, client: apple.client ?? intent.fallbackClient,
       redirectURI: intent.redirectURI, createdAt: intent.now, dueAt: intent.now,
       team: apple.team(among: intent.team, intent.formerTeam), isBrought: true))
+  for var waiting in try ledger.appleWork(of: account.id)
+  where waiting.kind == .exchange && waiting.subject == apple.subject {
+    waiting.kind = .exchangeThenRevoke
+    try ledger.update(waiting)
+  }
   try ledger.audit(
     .appleRevocationAsked, by: intent.origin, at: intent.now, account: account.id,
     session: intent.bearer.session, detail: intent.secret.kind.rawValue)

@@ -30,7 +30,7 @@ package enum AppleSurrender: String, Sendable, CaseIterable {
   case tokenRefused = "token_refused"
   /// Apple's answer lacks what it has to have.
   case answerUnusable = "answer_unusable"
-  /// An app brought what is no token of ours, or none at all.
+  /// An app brought what is no token of ours, or none at all; or a code that was used before.
   case broughtUnusable = "brought_unusable"
   /// It was tried for days.
   case tooOld = "too_old"
@@ -59,6 +59,7 @@ extension AppleWork {
     if setback == .refused {
       // What is no good any more has nothing left that could be revoked.
       guard isCode else { return .revoked(by: client) }
+      if isBrought, !isSent { return .dropped(AppleSurrender.broughtUnusable.rawValue) }
       return .dropped((isSent ? AppleSurrender.codeAmbiguous : .codeRefused).rawValue)
     }
     if setback == .unusable { return .dropped(AppleSurrender.broughtUnusable.rawValue) }

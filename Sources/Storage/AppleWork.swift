@@ -173,6 +173,10 @@ package func decideAppleWorkSettlement(
     try ledger.audit(
       .appleWorkGivenUp, by: Origin(actor: .system), at: settlement.now, account: work.account,
       detail: "\(work.kind.rawValue) \(word)")
+    // A code that a sign-in brought before was used then: what came of it is what is to be revoked.
+    if work.isBrought, work.secret.kind == .code {
+      try revokeKept(for: work, by: work.client, at: settlement.now, in: &ledger)
+    }
   case .postponed(let until, let fault, let isSent):
     guard isCurrent, var later = present else { return }
     (later.dueAt, later.fault, later.isSent) = (until, fault, isSent)
@@ -219,12 +223,24 @@ private func noteRevocation(
 ) throws(StorageError) {
   try ledger.audit(
     .appleTokenRevoked, by: Origin(actor: .system), at: now, account: work.account, detail: client.text)
+  try revokeKept(for: work, by: client, isProved: true, at: now, in: &ledger)
+}
+
+/// Has what is kept of a person and a client revoked, as far as it is older than the work, and writes that the consent is
+/// over.
+///
+/// - Parameter isProved: Whether Apple was told already, so that it is over though nothing is kept.
+private func revokeKept(
+  for work: AppleWork, by client: ClientID, isProved: Bool = false, at now: UnixTime,
+  in ledger: inout some Ledger
+) throws(StorageError) {
   guard let subject = work.subject else { return }
   // What was given out later has its own day to be asked about.
-  for grant in try ledger.appleGrants(of: subject)
-  where grant.client == client && grant.obtainedAt <= work.createdAt {
-    try ledger.queueRevocation(of: grant, for: work.account, at: now)
+  let older = try ledger.appleGrants(of: subject).filter {
+    $0.client == client && $0.obtainedAt <= work.createdAt
   }
+  guard isProved || !older.isEmpty else { return }
+  for grant in older { try ledger.queueRevocation(of: grant, for: work.account, at: now) }
   let identity = ProviderIdentity(provider: appleProviderID, subject: subject)
   // Who signed in again since then has consented again.
   guard let holder = try ledger.account(holding: identity), !holder.hasReturnedToApple(since: work.createdAt)

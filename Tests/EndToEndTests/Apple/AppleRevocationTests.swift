@@ -100,6 +100,57 @@ struct AppleRevocationTests {
     }
   }
 
+  @Test
+  func `the code of the sign-in itself, brought once more, has what came of it revoked, and alarms nobody`()
+    async throws
+  {
+    try await withAppleSide { apple, stage, service in
+      let (credential, code) = try Mint.credentialWithCode()
+      let session = try await service.signIn(with: code, credential)
+      try await eventually("the token is kept") { try await stage.grants() == 1 }
+      #expect(try await revoke(service, session, type: "3", code).status == 200)
+      try await eventually("the queue is empty") { try await stage.queued() == 0 }
+      #expect(try await apple.calls().count("revoke") == 1)
+      #expect(try await stage.grants() == 0)
+      #expect(try await service.credentialState(session.idToken) == "revoked")
+      #expect(try await stage.audited("apple_work_given_up") == ["exchange_then_revoke brought_unusable"])
+      let doctor = try await stage.command("doctor", settings: Team.settings)
+      #expect(!doctor.output.contains("given up"), "\(doctor.output)")
+      #expect(!service.process.outputLines.contains { $0.contains(#""level":"error""#) })
+    }
+  }
+
+  @Test func `the code of a sign-in that waits for its exchange, brought once more, is revoked`() async throws
+  {
+    try await withAppleSide { apple, stage, service in
+      try await apple.behave(tokens: "unavailable")
+      let (credential, code) = try Mint.credentialWithCode()
+      let session = try await service.signIn(with: code, credential)
+      try await apple.waits("it was tried") { $0.total("exchange") >= 1 }
+      #expect(try await revoke(service, session, type: "3", code).status == 200)
+      try await apple.behave(tokens: "good")
+      #expect(try await stage.command("apple", "queue", "retry", "--all").status == 0)
+      try await eventually("the queue is empty") { try await stage.queued() == 0 }
+      #expect(try await apple.calls().count("revoke") == 1)
+      #expect(try await stage.grants() == 0)
+    }
+  }
+
+  @Test func `a stop lets a call to Apple end that has begun`() async throws {
+    try await withAppleSide { apple, stage, service in
+      try await apple.behave(tokens: "slow", milliseconds: 1500)
+      let (credential, code) = try Mint.credentialWithCode()
+      try await service.signIn(with: code, credential)
+      try await eventually("it has begun") {
+        try await stage.sql("SELECT fault FROM apple_work") == "sending"
+      }
+      try await service.stop()
+      #expect(try await stage.grants() == 1)
+      #expect(try await stage.queued() == 0)
+      #expect(try await apple.calls().total("exchange") == 1)
+    }
+  }
+
   @Test func `a code that still waits when its account goes is exchanged and revoked`() async throws {
     try await withAppleSide { apple, stage, service in
       try await apple.behave(tokens: "unavailable")

@@ -143,8 +143,15 @@ struct AppleTroubleTests {
     try await withStage { stage in
       let good = try await stage.command("doctor", settings: Team.settings)
       #expect(good.status == 0)
+      #expect(good.output.contains("ok  Apple key: Apple knows it for \(Client.app)"))
       #expect(
         good.output.contains("ok  Apple key: key MOCKKEY001 of team MOCKTEAM01 is a P-256 key and signs"))
+      for (name, other) in [("TEAM_ID", "OTHERTEAM1"), ("KEY_ID", "OTHERKEY01")] {
+        let wrong = Team.settings.merging(["BRAMLEY_APPLE_" + name: other]) { $1 }
+        let doctor = try await stage.command("doctor", settings: wrong)
+        #expect(doctor.status == 1)
+        #expect(doctor.output.contains("failed  Apple key: Apple does not know key"), "\(doctor.output)")
+      }
       for name in ["TEAM_ID", "KEY_ID"] {
         let short = Team.settings.merging(["BRAMLEY_APPLE_" + name: "SHORT1"]) { $1 }
         let doctor = try await stage.command("doctor", settings: short)
