@@ -154,7 +154,7 @@ extension WebSignIn {
     let request = try await operation.proven(order, call.policy).request
     guard request.audience == attempt.client else { throw Failure(.audienceNotAllowed) }
     guard !request.isTokenTooOld else { throw Failure(.tokenTooOld) }
-    // What would be in the way of the trade is told where there is still somebody to read it.
+    // That an address is in the way is told where there is still somebody to read it.
     try await asking { () throws(SessionRefusal) in try await issuer.receive(request) }
     guard let code = issuer.webCode(for: request, of: attempt) else {
       throw Failure(.internal)
