@@ -78,7 +78,8 @@ package struct MoveTally: Sendable, Equatable {
 private let pageLimit = 500
 
 /// Writes a whole database as lines of JSON: everything in clear but the secrets, which stay under the seals of the master
-/// keys. The services should not run: what is written meanwhile is noticed, and the export is then none.
+/// keys. The services should not run: sign-ins and changes meanwhile are noticed, and the export is then none. A refresh is not;
+/// its token is taken all the same, as one that is newer than the database.
 ///
 /// - Parameter path: `-` is standard output.
 package func export(
@@ -101,6 +102,8 @@ package func export(
 private func export(
   _ settings: Settings, from storage: any Archive, into file: borrowing NewFile
 ) async throws(MoveFault) -> MoveTally {
+  let arrival = try await stored { () throws(StorageError) in try await storage.arrival() }
+  guard arrival == nil else { throw .start(.arrivalUnfinished) }
   let header = try await stored { () throws(StorageError) in try await archiveHeader(settings, storage) }
   let chain = try await stored { () throws(StorageError) in try await storage.auditChain() }
   try written { () throws(FileFault) in try file.write(header.line) }

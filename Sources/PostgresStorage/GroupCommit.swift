@@ -130,7 +130,9 @@ struct GroupCommit: ~Copyable, BatchWork {
     guard role != .reads else { return false }
     var attempt = 0
     while ContinuousClock.now < deadline {
-      if let session = connected() {
+      // Also where nobody answered a moment ago: this cannot be told without being looked up.
+      if session == nil { connect() }
+      if let session {
         do throws(PostgresFault) {
           return try session.settle(group: lost.lastGroup, of: lost.writer)
         } catch {

@@ -243,6 +243,7 @@ struct SettingsReader {
     let url = text("database_url") ?? "sqlite:bramley.db"
     if ["postgres://", "postgresql://"].contains(where: url.hasPrefix) {
       if url.utf8.contains(0) { raw.fault("database_url", "must not hold a zero byte") }
+      if let fault = postgresURLFault(url) { raw.fault("database_url", fault) }
       if raw.values["master_key"] == nil {
         raw.fault("master_key", "is required with PostgreSQL: every node needs the same")
       }

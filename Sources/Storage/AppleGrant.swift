@@ -121,7 +121,7 @@ package func decideAppleGrantReport(
     try ledger.audit(
       .credentialRevoked, by: apple, at: report.now, account: account.id, detail: grant.client.text)
     if report.endsSessions {
-      try ledger.finishSessions(of: account.id, as: .revoked, at: report.now)
+      try ledger.finishAllSessions(of: account.id, as: .revoked, at: report.now)
       try ledger.audit(.sessionsEnded, by: apple, at: report.now, account: account.id)
     }
     return true

@@ -166,6 +166,7 @@ private func revokeConsent(
   }
   try ledger.drop(ofAppleFor: linked.subject, account.id, upTo: isStale ? moment : UnixTime(.max))
   guard !isStale else { return .stale }
+  if intent.endsSessions { try ledger.voidSignIns(of: account.id, before: moment) }
   if linked.credentialState != .revoked {
     try ledger.endConsent(
       .revoked, of: linked.identity, in: account, because: .consentRevoked, at: intent.now)
@@ -199,6 +200,7 @@ private func forget(
     (nobody.name, nobody.chosenName, nobody.photoURL) = (nil, nil, nil)
     (nobody.profile, nobody.emailOrigin) = (.empty, .provider)
     try ledger.update(nobody)
+    try ledger.voidSignIns(of: account.id, before: intent.now)
     // What other providers say of the person is personal data as well.
     nobody.identities = account.identities.map {
       LinkedIdentity($0.identity, credentialState: $0.credentialState, client: $0.client)

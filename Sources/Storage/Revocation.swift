@@ -145,6 +145,25 @@ extension Ledger {
     return ended.count
   }
 
+  /// Ends every session of an account that is not over, and voids sign-ins elsewhere as well.
+  ///
+  /// - Returns: How many there were.
+  @discardableResult
+  mutating func finishAllSessions(
+    of id: AccountID, as end: SessionEnd, at now: UnixTime
+  ) throws(StorageError) -> Int {
+    let count = try finishSessions(of: id, as: end, at: now)
+    try voidSignIns(of: id, before: now)
+    return count
+  }
+
+  /// Has whoever signed in elsewhere before a moment, to be handed over here, do so anew.
+  mutating func voidSignIns(of id: AccountID, before moment: UnixTime) throws(StorageError) {
+    guard var account = try account(id), account.validSince.map({ $0 < moment }) ?? true else { return }
+    account.validSince = moment
+    try update(account)
+  }
+
   /// Whether a session's tokens are good.
   mutating func state(of id: SessionID) throws(StorageError) -> SessionState? {
     guard let session = try session(id) else { return nil }

@@ -84,7 +84,7 @@ private func end(
 private func endAll(
   of account: AccountID, _ intent: SessionEndingIntent, in ledger: inout some Ledger
 ) throws(StorageError) -> SessionEndingOutcome {
-  let count = try ledger.finishSessions(of: account, as: intent.end, at: intent.now)
+  let count = try ledger.finishAllSessions(of: account, as: intent.end, at: intent.now)
   if count > 0 { try ledger.audit(.sessionsEnded, by: intent.origin, at: intent.now, account: account) }
   return .ended(account, count)
 }

@@ -154,6 +154,17 @@ private let keyText = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
     #expect(faults(["BRAMLEY_DATABASE_URL": text]) == ["BRAMLEY_DATABASE_URL"])
   }
 
+  @Test(arguments: [
+    "postgres://bram:hunter@2secret@127.0.0.1:25432/main", "postgres://u:hunter2/secret@host/x",
+    "postgres://u:p@host:notaport/x", "postgres://u:p@a:1,b:x/y", "postgres://bram:p%zz@h/x",
+    "postgres://h/x?a=%4",
+  ])
+  func `a URL that libpq would misread is refused`(_ url: String) {
+    let key = "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0ISE="
+    #expect(
+      faults(["BRAMLEY_DATABASE_URL": url, "BRAMLEY_MASTER_KEY": key]) == ["BRAMLEY_DATABASE_URL"])
+  }
+
   @Test(arguments: ["postgres://u:hush@host/db?sslmode=verify-full", "postgresql://host/db"])
   func `a database on a server needs a master key that all nodes have`(_ url: String) throws {
     #expect(faults(["BRAMLEY_DATABASE_URL": url]) == ["BRAMLEY_MASTER_KEY"])

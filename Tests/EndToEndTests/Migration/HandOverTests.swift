@@ -137,6 +137,26 @@ struct HandOverTests {
     }
   }
 
+  @Test func `whose sessions were all ended here is not handed over by a sign-in from before`() async throws {
+    try await withGoogle { google, stage, service in
+      let people = ["himself", "by-command", "by-route"]
+      try await service.take(
+        #"{"localId":"himself"}"#, #"{"localId":"by-command"}"#, #"{"localId":"by-route"}"#)
+      var bearers: [String: String] = [:]
+      for uid in people { bearers[uid] = try await service.handOver(google.token(uid)).idToken }
+      let own = try #require(bearers["himself"])
+      let everywhere = try await service.send(
+        .post(
+          "/v1/signOut", json: #"{"everywhere":true}"#, headers: [("Authorization", "Bearer \(own)")]))
+      #expect(everywhere.status == 200)
+      #expect(try await stage.command("users", "end-sessions", "by-command").status == 0)
+      try await Operator(service: service).done("DELETE", "/users/by-route/sessions")
+      for uid in people {
+        try expect(await service.tryHandOver(google.token(uid)), is: .session("session_revoked"))
+      }
+    }
+  }
+
   @Test func `an anonymous person of Firebase's can be linked to Apple here, and keeps the uid`() async throws
   {
     try await withGoogle { google, _, service in
