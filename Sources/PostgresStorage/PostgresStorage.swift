@@ -149,7 +149,7 @@ extension PostgresStorage {
     let connection = try openConnection(PostgresOptions(url: url))
     try connection.demandKnownSchema()
     do throws(PostgresFault) {
-      try connection.execute("\(KeySQL.touch)")
+      try connection.execute(KeySQL.touch)
     } catch {
       throw .cannotOpen(detail: error.detail)
     }

@@ -43,7 +43,7 @@ final class Session {
     ) { text in
       count += 1
       return PostgresStatement(
-        numbered("\(text)"), number: count, lock: role == .reads ? nil : OwnSQL.locks["\(text)"],
+        numbered(text), number: count, lock: role == .reads ? nil : OwnSQL.locks[text],
         on: connection)
     }
     statements.prepareText = { text in

@@ -26,13 +26,13 @@ enum OwnSQL {
 
   /// By the common text: what locks the rows that it reads, of the same parameters; several in the order of their keys.
   static let locks: [String: String] = [
-    "\(AccountSQL.accountByID)": "SELECT number FROM accounts WHERE id = $1 FOR UPDATE",
-    "\(AccountSQL.accountHoldingIdentity)": """
+    AccountSQL.accountByID: "SELECT number FROM accounts WHERE id = $1 FOR UPDATE",
+    AccountSQL.accountHoldingIdentity: """
     SELECT number FROM accounts
     WHERE number = (SELECT account FROM identities WHERE provider = $1 AND subject = $2) FOR UPDATE
     """,
-    "\(SessionSQL.session)": "SELECT counter FROM sessions WHERE id = $1 FOR UPDATE",
-    "\(SessionSQL.sessionsOfAccount)": """
+    SessionSQL.session: "SELECT counter FROM sessions WHERE id = $1 FOR UPDATE",
+    SessionSQL.sessionsOfAccount: """
     SELECT counter FROM sessions WHERE account = $1 AND ended_at IS NULL ORDER BY id FOR UPDATE
     """,
   ]

@@ -48,7 +48,7 @@ package final class SQLStatements<Statement: SQLStatement> {
   ///   - nextAccountNumber: A number that is larger than all before; nil where the database numbers accounts.
   package init<Fault: Error>(
     for dialect: SQLDialect, announces: Bool, nextAccountNumber: @escaping () -> Int64? = { nil },
-    _ prepare: (StaticString) throws(Fault) -> Statement
+    _ prepare: (String) throws(Fault) -> Statement
   ) throws(Fault) {
     self.nextAccountNumber = nextAccountNumber
     self.announces = announces
@@ -125,7 +125,7 @@ final class AppleStatements<Statement: SQLStatement> {
   let insertGrant, updateGrant, deleteGrant, grant, grantsOfSubject, grantsDueBy, firstDates: Statement
   let secretCounts, secretsNotSealedBy, resealWork, resealGrant: Statement
 
-  init<Fault: Error>(_ prepare: (StaticString) throws(Fault) -> Statement) throws(Fault) {
+  init<Fault: Error>(_ prepare: (String) throws(Fault) -> Statement) throws(Fault) {
     insertWork = try prepare(AppleSQL.insertWork)
     updateWork = try prepare(AppleSQL.updateWork)
     deleteWork = try prepare(AppleSQL.deleteWork)

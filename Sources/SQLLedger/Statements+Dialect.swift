@@ -4,9 +4,9 @@
 /// where several write at once, a sequence would give places out in another order than that of the commits, so they
 /// come from a counter in a row, whose lock is held until the commit.
 package struct SQLDialect: Sendable {
-  let insertRevocation, lastRevocation, insertAuditEntry, insertWebhook: StaticString
+  let insertRevocation, lastRevocation, insertAuditEntry, insertWebhook: String
   /// Advances the counters by a number of places; nil where the database counts by itself.
-  let takePlaces: (revocations: StaticString, audit: StaticString)?
+  let takePlaces: (revocations: String, audit: String)?
   /// Has new places come behind all that are there; nil where the database counts by itself.
   let settlePlaces: String?
 

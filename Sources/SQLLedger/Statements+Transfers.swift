@@ -3,7 +3,7 @@
 /// SQL texts as those of `Statements.swift`.
 enum TransferSQL {
   // Both walk the primary key from where the last page ended, so that all pages together walk it once.
-  static let toExport: StaticString = """
+  static let toExport = """
     SELECT subject, client_id, CASE WHEN transfer_team = ?3 THEN transfer_subject END FROM identities
     WHERE provider = ?1 AND subject > ?2
       AND CASE
@@ -16,38 +16,38 @@ enum TransferSQL {
     ORDER BY subject LIMIT ?5
     """
 
-  static let toImport: StaticString = """
+  static let toImport = """
     SELECT subject, client_id, transfer_subject FROM identities
     WHERE provider = ?1 AND subject > ?2 AND transfer_team = ?3
       AND (transfer_state IN ('exported', 'conflict') OR ?4 = 1 AND transfer_state = 'import_refused')
     ORDER BY subject LIMIT ?5
     """
 
-  static let subjectTransferredAs: StaticString = """
+  static let subjectTransferredAs = """
     SELECT subject FROM identities WHERE provider = ?1 AND transfer_subject = ?2
     """
 
-  static let subjectFormerly: StaticString = """
+  static let subjectFormerly = """
     SELECT subject FROM identities WHERE provider = ?1 AND former_subject = ?2 ORDER BY subject LIMIT 1
     """
 
-  static let counts: StaticString = """
+  static let counts = """
     SELECT transfer_team, transfer_state, count(*) FROM identities WHERE provider = ?1 AND transfer_state IS NOT NULL
     GROUP BY transfer_team, transfer_state
     """
 
-  static let conflicts: StaticString = """
+  static let conflicts = """
     SELECT a.id, i.transfer_detail FROM identities AS i JOIN accounts AS a ON a.number = i.account
     WHERE i.provider = ?1 AND i.transfer_team = ?2 AND i.transfer_state = 'conflict' ORDER BY i.subject LIMIT ?3
     """
 
-  static let identityCount: StaticString = "SELECT count(*) FROM identities WHERE provider = ?1"
+  static let identityCount = "SELECT count(*) FROM identities WHERE provider = ?1"
 
-  static let adoptWork: StaticString = """
+  static let adoptWork = """
     UPDATE apple_work SET team = ?1 WHERE id IN (SELECT id FROM apple_work WHERE team IS NULL LIMIT ?2)
     """
 
-  static let adoptGrants: StaticString = """
+  static let adoptGrants = """
     UPDATE apple_grants SET team = ?1 WHERE id IN (SELECT id FROM apple_grants WHERE team IS NULL LIMIT ?2)
     """
 }
@@ -57,7 +57,7 @@ final class TransferStatements<Statement: SQLStatement> {
   let toExport, toImport, subjectTransferredAs, subjectFormerly, counts, conflicts, identityCount: Statement
   let adoptWork, adoptGrants: Statement
 
-  init<Fault: Error>(_ prepare: (StaticString) throws(Fault) -> Statement) throws(Fault) {
+  init<Fault: Error>(_ prepare: (String) throws(Fault) -> Statement) throws(Fault) {
     toExport = try prepare(TransferSQL.toExport)
     toImport = try prepare(TransferSQL.toImport)
     subjectTransferredAs = try prepare(TransferSQL.subjectTransferredAs)

@@ -4,7 +4,7 @@ final class WebhookStatements<Statement: SQLStatement> {
   let after, deadAfter, firstDate, counts, deleteBefore: Statement
 
   init<Fault: Error>(
-    for dialect: SQLDialect, _ prepare: (StaticString) throws(Fault) -> Statement
+    for dialect: SQLDialect, _ prepare: (String) throws(Fault) -> Statement
   ) throws(Fault) {
     insert = try prepare(dialect.insertWebhook)
     update = try prepare(WebhookSQL.update)

@@ -55,30 +55,11 @@ private let areStatisticsOff: Bool = csqlite_keep_no_statistics() == SQLITE_OK
   var lastCode: Int32 { unsafe sqlite3_extended_errcode(raw) }
 
   /// Compiles one statement, to be run many times.
-  func prepare(_ sql: StaticString) throws(SQLiteError) -> SQLiteStatement {
-    let start = unsafe UnsafeRawPointer(sql.utf8Start).assumingMemoryBound(to: CChar.self)
-    return unsafe try prepare(start, sql.utf8CodeUnitCount, UInt32(SQLITE_PREPARE_PERSISTENT))
-  }
-
-  /// Compiles one statement, to be run now.
   func prepare(_ sql: String) throws(SQLiteError) -> SQLiteStatement {
-    let bytes = sql.utf8.map { CChar(bitPattern: $0) }
-    let prepared = unsafe bytes.withUnsafeBufferPointer { text -> Result<SQLiteStatement, SQLiteError> in
-      guard let start = text.baseAddress else { return .failure(failure(SQLITE_MISUSE)) }
-      do throws(SQLiteError) {
-        return .success(unsafe try prepare(start, text.count, 0))
-      } catch {
-        return .failure(error)
-      }
-    }
-    return try prepared.get()
-  }
-
-  private func prepare(
-    _ text: UnsafePointer<CChar>, _ length: Int, _ flags: UInt32
-  ) throws(SQLiteError) -> SQLiteStatement {
     var prepared: OpaquePointer?
-    let code = unsafe sqlite3_prepare_v3(raw, text, Int32(length), flags, &prepared, nil)
+    // A length of -1: up to the zero that Swift puts behind the text.
+    let code = unsafe sqlite3_prepare_v3(
+      raw, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
     guard code == SQLITE_OK, let statement = unsafe prepared else { throw failure(code) }
     return unsafe SQLiteStatement(owning: statement)
   }
@@ -96,7 +77,7 @@ private let areStatisticsOff: Bool = csqlite_keep_no_statistics() == SQLITE_OK
 
 extension Connection {
   /// Reads one number that a pragma answers.
-  func number(_ sql: StaticString) throws(SQLiteError) -> Int64 {
+  func number(_ sql: String) throws(SQLiteError) -> Int64 {
     let statement = try prepare(sql)
     return try statement.firstNumber()
   }

@@ -5,27 +5,27 @@ enum SQL {
   // The write lock from the start: a transaction that reads first and then wants to write could only be told
   // SQLITE_BUSY_SNAPSHOT when another process has written meanwhile (sqlite.org/isolation.html). One that then
   // writes nothing costs no sync.
-  static let beginWriting: StaticString = "BEGIN IMMEDIATE"
-  static let beginReading: StaticString = "BEGIN DEFERRED"
-  static let commit: StaticString = "COMMIT"
-  static let rollback: StaticString = "ROLLBACK"
+  static let beginWriting = "BEGIN IMMEDIATE"
+  static let beginReading = "BEGIN DEFERRED"
+  static let commit = "COMMIT"
+  static let rollback = "ROLLBACK"
 
-  static let copyInto: StaticString = "VACUUM INTO ?1"
-  static let findDamage: StaticString = "PRAGMA integrity_check(1)"
+  static let copyInto = "VACUUM INTO ?1"
+  static let findDamage = "PRAGMA integrity_check(1)"
 
-  static let countSchemaEntries: StaticString = "SELECT count(*) FROM sqlite_schema"
+  static let countSchemaEntries = "SELECT count(*) FROM sqlite_schema"
 }
 
 /// Settings of the file and of the connection (sqlite.org/pragma.html).
 enum Pragma {
-  static let schemaVersion: StaticString = "PRAGMA user_version"
-  static let applicationID: StaticString = "PRAGMA application_id"
+  static let schemaVersion = "PRAGMA user_version"
+  static let applicationID = "PRAGMA application_id"
   /// "BRAM"; the first migration writes it.
   static let ourApplicationID: Int64 = 0x4252_414D
 
-  static let enterLogMode: StaticString = "PRAGMA journal_mode = WAL"
+  static let enterLogMode = "PRAGMA journal_mode = WAL"
   // Answers 1 when somebody who reads or writes was in the way (sqlite.org/pragma.html#pragma_wal_checkpoint).
-  static let foldLog: StaticString = "PRAGMA wal_checkpoint(TRUNCATE)"
+  static let foldLog = "PRAGMA wal_checkpoint(TRUNCATE)"
 
   // synchronous: FULL syncs the log at each commit; NORMAL would lose the last ones with the power.
   // secure_delete: what is deleted is overwritten, whatever the library was built with: names and addresses go with the
