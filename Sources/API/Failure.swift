@@ -198,7 +198,7 @@ extension FailureReason {
       (.invalidIdpResponse, 400, "The token was issued too long ago. Get a new one of its issuer.")
     case .tokenFromTheFuture: (.invalidIdpResponse, 400, "The token's time lies ahead of the server's clock.")
     case .claimInvalid:
-      (.invalidIdpResponse, 400, "A claim of what Apple signed is missing or has the wrong type.")
+      (.invalidIdpResponse, 400, "A claim of the token is missing or has the wrong type.")
 
     case .sessionTokenInvalid: (.invalidIDToken, 400, "The session token is not one of this server's.")
     case .sessionTokenExpired: (.tokenExpired, 400, "The session token has expired. Refresh it and repeat.")

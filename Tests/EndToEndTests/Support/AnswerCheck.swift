@@ -33,6 +33,14 @@ enum SeenAnswers {
 
   private static let state = Watched(State())
 
+  /// A service has a port from now on: what came from there before was another server's.
+  static func begin(at port: UInt16) {
+    state.update {
+      $0.strange.remove(port)
+      $0.seen[port] = nil
+    }
+  }
+
   static func ignore(_ port: UInt16) {
     state.update {
       $0.strange.insert(port)

@@ -41,7 +41,8 @@ final class Stage: Sendable {
   ) async throws -> Service {
     let child = try launch(changes, without: omitted, arguments: arguments, secondsAhead: ahead)
     let service = Service(process: child, port: try port(of: await ready(child)))
-    ports.update { _ = $0.insert(service.port) }
+    // One that it had before, as after a restart, goes on.
+    if ports.update({ $0.insert(service.port).inserted }) { SeenAnswers.begin(at: service.port) }
     return service
   }
 
