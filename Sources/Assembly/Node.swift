@@ -31,7 +31,8 @@ package final class Node: Sendable {
     let entropy = Entropy.system
     let clock = WallClock.system
     let metrics = NodeMetrics()
-    let storage = try await whole(openDatabase(settings, observe: { metrics.observe(commitOf: $0, $1) }))
+    let storage = try await whole(
+      openDatabase(settings, observe: { metrics.observe(commitOf: $0, $1) }, tell: { report($0, to: log) }))
     let ring = try await openMasterKeys(settings, for: storage, entropy: entropy)
     let settled = try await openSigningKeys(settings, storage, ring, clock, entropy)
     let fetcher = try makeFetcher()
@@ -124,7 +125,7 @@ package final class Node: Sendable {
 }
 
 /// Returns when `work` is done or the time is up; then it goes on by itself.
-private func waiting(atMost patience: Duration, _ work: @escaping @Sendable () async -> Void) async {
+func waiting(atMost patience: Duration, _ work: @escaping @Sendable () async -> Void) async {
   let (ends, first) = AsyncStream<Never>.makeStream()
   Task {
     await work()
@@ -312,6 +313,13 @@ private func report(
   switch report {
   case .fetched(let count): log.info(events.fetched, [.number("keys", Int64(count))])
   case .failed(let fault): log.warning(events.failed, [.text("cause", fault.label)])
+  }
+}
+
+private func report(_ news: StorageNews, to log: Log) {
+  switch news {
+  case .lost(let trouble): log.error("database_lost", [.text("cause", trouble.sentence)])
+  case .back(let duration): log.info("database_back", [.number("seconds", duration.components.seconds)])
   }
 }
 

@@ -51,4 +51,20 @@ package struct PostgresFault: Error, Equatable {
 
   /// A fault of the connection itself.
   static func lost(_ detail: String) -> PostgresFault { PostgresFault(state: "", detail: detail) }
+
+  /// The server has the connection and says nothing.
+  static let silent = lost("the server did not answer in time")
+
+  /// What it means to who asks whether the database is there; nil where that is not the question.
+  var trouble: StorageTrouble? {
+    if self == .silent { return .silent }
+    return switch consequence {
+    case .runAgain: .held
+    case .reconnect: state == "25006" ? .readOnly : .unreachable
+    case .conflict: nil
+    case .corrupt: .damaged
+    // Of class 53, out of resources, this is the disk.
+    case .unavailable: state == "53100" ? .full : .refused
+    }
+  }
 }

@@ -16,7 +16,7 @@ package final class SQLStatements<Statement: SQLStatement> {
   let spentCredential, insertSpentCredential, credentialExpiriesBefore, deleteSpentCredential: Statement
 
   let signingKeyVersion, signingKeys, longestTokenLifetime, deleteSigningKeys: Statement
-  let insertSigningKey, updateSigningKeyVersion, touch: Statement
+  let insertSigningKey, updateSigningKeyVersion, touch, lookAtTables: Statement
 
   let insertRevocation, revocationsAfter, endOfRevocations, lastRevocation: Statement
   let deleteRevocationsBefore: Statement
@@ -89,6 +89,7 @@ package final class SQLStatements<Statement: SQLStatement> {
     insertSigningKey = try prepare(KeySQL.insertSigningKey)
     updateSigningKeyVersion = try prepare(KeySQL.updateSigningKeyVersion)
     touch = try prepare(KeySQL.touch)
+    lookAtTables = try prepare(KeySQL.lookAtTables(dialect.takePlaces == nil ? [] : ["places"]))
     insertRevocation = try prepare(dialect.insertRevocation)
     if let takePlaces = dialect.takePlaces {
       takeRevocationPlaces = try prepare(takePlaces.revocations)
