@@ -31,8 +31,7 @@ package final class Node: Sendable {
     let entropy = Entropy.system
     let clock = WallClock.system
     let metrics = NodeMetrics()
-    let storage = try await whole(
-      openDatabase(settings, observe: { metrics.observe(commitOf: $0, $1) }, tell: { report($0, to: log) }))
+    let storage = try await openStorage(settings, metrics: metrics, log: log)
     let ring = try await openMasterKeys(settings, for: storage, entropy: entropy)
     let settled = try await openSigningKeys(settings, storage, ring, clock, entropy)
     let fetcher = try makeFetcher()
@@ -221,8 +220,13 @@ private func startWebhookWorker(
   return [Task { await worker.run() }]
 }
 
-/// Refuses a database of which a part has still to come: keys and accounts that were made now would be in its way.
-private func whole(_ storage: any CountedStorage) async throws(StartFault) -> any CountedStorage {
+/// Opens the database, and refuses one of which a part has still to come: keys and accounts that were made now would be in
+/// its way.
+private func openStorage(
+  _ settings: Settings, metrics: NodeMetrics, log: Log
+) async throws(StartFault) -> any CountedStorage {
+  let storage = try openDatabase(
+    settings, observe: { metrics.observe(commitOf: $0, $1) }, tell: { report($0, to: log) })
   let arrival: String?
   do {
     arrival = try await storage.arrival()

@@ -42,9 +42,11 @@ package struct LineState: Sendable {
     return nextAttempt.map { $0 <= now } ?? false
   }
 
-  /// Whether who asks now is refused.
+  /// Whether who asks now is refused. While the server is away, a group that is under way for long is one whose commit is
+  /// looked up.
   package func refuses(at now: ContinuousClock.Instant) -> Bool {
-    !mayTry(at: now) || busySince.map { now - $0 > bound } ?? false
+    guard mayTry(at: now) else { return true }
+    return busySince.map { now - $0 > (isDown ? Self.quickly : bound) } ?? false
   }
 
   /// Whether the server was heard last and nobody waits for it in vain.

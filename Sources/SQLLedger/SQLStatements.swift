@@ -91,13 +91,9 @@ package final class SQLStatements<Statement: SQLStatement> {
     touch = try prepare(KeySQL.touch)
     lookAtTables = try prepare(KeySQL.lookAtTables(dialect.takePlaces == nil ? [] : ["places"]))
     insertRevocation = try prepare(dialect.insertRevocation)
-    if let takePlaces = dialect.takePlaces {
-      takeRevocationPlaces = try prepare(takePlaces.revocations)
-      takeAuditPlaces = try prepare(takePlaces.audit)
-    } else {
-      takeRevocationPlaces = nil
-      takeAuditPlaces = nil
-    }
+    let places = dialect.takePlaces
+    takeRevocationPlaces = if let places { try prepare(places.revocations) } else { nil }
+    takeAuditPlaces = if let places { try prepare(places.audit) } else { nil }
     revocationsAfter = try prepare(HistorySQL.revocationsAfter)
     endOfRevocations = try prepare(HistorySQL.endOfRevocations)
     lastRevocation = try prepare(dialect.lastRevocation)

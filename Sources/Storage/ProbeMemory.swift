@@ -1,7 +1,9 @@
 /// What is known of a database that is asked now and then, and may be silent.
 package struct ProbeMemory: Sendable {
-  /// How long an answer is good, and waited for.
+  /// How long a good answer holds, and how long one is waited for.
   package static let patience = Duration.seconds(2)
+  /// How long a bad one holds, which cost the disk nothing.
+  private static let doubt = Duration.milliseconds(250)
 
   private var known: (isThere: Bool, at: ContinuousClock.Instant)?
   private var askedAt: ContinuousClock.Instant?
@@ -12,7 +14,7 @@ package struct ProbeMemory: Sendable {
   /// What to say without asking; nil when the caller is to ask, of whom there is one at a time.
   package mutating func answer(at now: ContinuousClock.Instant) -> Bool? {
     if askedAt != nil, known != nil { return last(at: now) }
-    if let known, now - known.at < Self.patience { return known.isThere }
+    if let known, now - known.at < (known.isThere ? Self.patience : Self.doubt) { return known.isThere }
     askedAt = askedAt ?? now
     return nil
   }

@@ -54,6 +54,10 @@ struct AvailabilityTests {
     #expect(line.refuses(at: at(11)) && !line.mayTry(at: at(11)))
     #expect(!line.refuses(at: at(110)) && line.mayTry(at: at(110)))
     #expect(!line.isWell(at: at(110)))
+    // Who asks meanwhile waits behind an attempt, and not behind one that takes long.
+    line.begin(at: at(110))
+    #expect(!line.refuses(at: at(200)) && line.refuses(at: at(400)))
+    line.end()
     line.wentDown(since: at(200), at: at(3200))
     #expect(line.refuses(at: at(60_000)) && !line.mayTry(at: at(60_000)))
     line.cameUp()
@@ -74,6 +78,6 @@ struct AvailabilityTests {
     #expect(memory.answer(at: at(9001)) == true)
     memory.note(false, at: at(20_000))
     #expect(memory.answer(at: at(20_001)) == false)
-    #expect(memory.answer(at: at(22_000)) == nil)
+    #expect(memory.answer(at: at(20_250)) == nil)
   }
 }

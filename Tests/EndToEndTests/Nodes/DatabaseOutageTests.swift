@@ -81,16 +81,11 @@ struct DatabaseOutageTests {
 
   @Test func `a node that lacks a table that sign-ins need is not ready until it is back`() async throws {
     try await withNode { node, server, _ in
-      func rename(_ old: String, _ new: String) async throws {
-        let done = try await run(
-          "/usr/bin/psql", ["-c", "ALTER TABLE \(old) RENAME TO \(new)", server.url()])
-        try #require(done.status == 0, "\(done.errors)")
-      }
       for table in ["spent_credentials", "audit"] {
-        try await rename(table, "elsewhere")
+        try await server.sql("ALTER TABLE \(table) RENAME TO elsewhere")
         try expect(await node.trySignIn(Mint.credential()), is: .outage("storage_unavailable"))
         try await eventually { try await node.get("/readyz").status == 503 }
-        try await rename("elsewhere", table)
+        try await server.sql("ALTER TABLE elsewhere RENAME TO \(table)")
         try await eventually { try await node.get("/readyz").status == 200 }
         _ = try await node.signIn(Mint.credential())
       }
@@ -121,73 +116,57 @@ struct DatabaseOutageTests {
     async throws
   {
     try await withNode(isDurable: true) { node, server, stage in
-      let callers = try await onThread {
-        try (0..<24).map { _ in
-          let subject = Mint.subject()
-          return Caller(credential: try Mint.credential { $0.subject = subject }, subject: subject)
-        }
-      }
-      let seen = Watched(Ends())
-      async let work: Void = keepAsking(callers, of: node, into: seen)
-      _ = try await seen.first { $0.answers.count > 300 ? true : nil }
+      let load = try await SteadyLoad(people: 24)
+      async let work: Void = load.run(on: node)
+      try await load.answers(300)
       try await server.kill()
-      let died = ContinuousClock.now
-      _ = try await seen.first { ends in ends.refusals.contains { $0 > died } ? true : nil }
+      try await load.isRefused(after: .now)
       try await server.start()
       let back = ContinuousClock.now
-      // All is well five seconds later; until then a request may be refused, and none may be lost.
-      _ = try await seen.first { ends in ends.answers.contains { $0 > back + .seconds(6) } ? true : nil }
-      seen.update { $0.isOver = true }
+      try await load.isAnswered(after: back + .seconds(6))
+      load.end()
       try await work
-      let ends = seen.read { $0 }
-      #expect(ends.others == [])
-      #expect(ends.refusals.allSatisfy { $0 < back + .seconds(5) })
-      for caller in callers {
-        let token = try #require(caller.refreshToken)
-        _ = try await node.refresh(token)
-      }
-      let listed = try await stage.command(
-        "users", "list", "--limit", "1000", "--json", settings: Cluster.settings(server))
-      let subjects = try listed.json.objects("users").compactMap {
-        $0.objects("identities").first?.text("subject")
-      }
-      #expect(subjects.sorted() == callers.map(\.subject).sorted())
+      try await load.check(on: node, stage, returnedAt: back, settings: Cluster.settings(server))
     }
   }
 
-  /// How requests ended, and when.
-  private struct Ends: Sendable {
-    var answers: [ContinuousClock.Instant] = []
-    var refusals: [ContinuousClock.Instant] = []
-    var others: [String] = []
-    var isOver = false
+  @Test(.enabled(if: OverloadLimits.raiseOpenFiles()))
+  func
+    `D08 five thousand refreshes at once, while the server is away and when it is back, are answered or put off`()
+    async throws
+  {
+    try await withNode { node, server, _ in
+      let tokens = try await node.signIn(people: 50).map(\.refreshToken)
+      try await server.stop()
+      try await eventually { try await node.get("/readyz").status == 503 }
+      let away = try await flood(tokens, node.port)
+      #expect(away.allSatisfy { $0.answer.status == 503 })
+      let waits = Set(away.compactMap { $0.answer["Retry-After"] })
+      // All come again, and not all at once.
+      #expect(away.allSatisfy { $0.answer["Retry-After"] != nil } && waits.count > 1, "\(waits)")
+      try await server.start()
+      let herd = try await flood(tokens, node.port)
+      #expect(herd.allSatisfy { [200, 503].contains($0.answer.status) })
+      #expect(herd.allSatisfy { $0.answer.status == 200 || $0.answer["Retry-After"] != nil })
+      let admitted = herd.filter { $0.answer.status == 200 }.map(\.duration).sorted()
+      #expect(admitted.count > 1000)
+      // The deadline of every request.
+      #expect(try #require(admitted.last) < .seconds(15))
+      for token in tokens { _ = try await node.refresh(token) }
+    }
   }
 
-  /// Has each caller send one request after the other until it is over.
-  private func keepAsking(_ callers: [Caller], of node: Service, into seen: Watched<Ends>) async throws {
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      for caller in callers {
-        group.addTask {
-          try await onThread {
-            let connection = try HTTPConnection(port: node.port)
-            while !seen.read(\.isOver) {
-              do throws(LoadFault) {
-                try caller.step(over: connection)
-                seen.update { $0.answers.append(.now) }
-              } catch {
-                if case .refused(let answer) = error, answer["Retry-After"] != nil {
-                  seen.update { $0.refusals.append(.now) }
-                  _ = poll(nil, 0, 20)
-                } else {
-                  seen.update { $0.others.append("\(error)") }
-                  return
-                }
-              }
-            }
-          }
-        }
+  /// Sends refreshes over a connection each, before any answer is read.
+  private func flood(
+    _ tokens: [String], _ port: UInt16
+  ) async throws -> [(answer: HTTPAnswer, duration: Duration)] {
+    try await onThread {
+      let connections = try (0..<5000).map { _ in try HTTPConnection(port: port) }
+      let begun = ContinuousClock.now
+      for (index, connection) in connections.enumerated() {
+        connection.send(HTTPRequest.refresh(tokens[index % tokens.count]).bytes)
       }
-      try await group.waitForAll()
+      return try connections.map { (try $0.receive(), ContinuousClock.now - begun) }
     }
   }
 }
