@@ -49,6 +49,9 @@ package struct LineState: Sendable {
     return busySince.map { now - $0 > (isDown ? Self.quickly : bound) } ?? false
   }
 
+  /// Whether the server was waited for in vain: then others need not find that out for themselves.
+  package var isSilent: Bool { isDown && nextAttempt == nil }
+
   /// Whether the server was heard last and nobody waits for it in vain.
   package func isWell(at now: ContinuousClock.Instant) -> Bool { !isDown && !refuses(at: now) }
 }
@@ -61,6 +64,7 @@ final class Line: Sendable {
 
   var mayTry: Bool { state.withLock { $0.mayTry(at: .now) } }
   var refuses: Bool { state.withLock { $0.refuses(at: .now) } }
+  var isSilent: Bool { state.withLock { $0.isSilent } }
   var isWell: Bool { state.withLock { $0.isWell(at: .now) } }
 
   func begin() { state.withLock { $0.begin(at: .now) } }

@@ -51,6 +51,7 @@ package final class PostgresStorage: LedgerStorage, CountedStorage {
   /// What decides on more than rows that it names; what decides on identities; what decides on sessions; what reads.
   /// Each has a connection of its own, so that no short thing waits behind a long one.
   private let decisions, arrivals, refreshes, reads: Lane
+  private let lanes: [Lane]
   private let counters = CommitCounters()
   private let isStopped = Atomic(false)
 
@@ -89,6 +90,7 @@ package final class PostgresStorage: LedgerStorage, CountedStorage {
     // A command makes no sign-ins.
     arrivals = opening == .serve ? try lane("pg-arrivals", .arrivals) : decisions
     refreshes = opening == .serve ? try lane("pg-refreshes", .refreshes) : decisions
+    lanes = [decisions, arrivals, refreshes, reads]
   }
 
   package func transact<Outcome: Sendable>(
@@ -115,7 +117,7 @@ package final class PostgresStorage: LedgerStorage, CountedStorage {
     writes: Bool, on rows: DecisionRows?, in lane: Lane
   ) async throws(StorageError) -> Outcome {
     // While it is known that nobody answers, nobody waits.
-    guard !lane.line.refuses else { throw .unavailable }
+    guard !lane.line.refuses, !lanes.contains(where: \.line.isSilent) else { throw .unavailable }
     let result: Result<Outcome, StorageError> = await withCheckedContinuation { continuation in
       let transaction = Transaction(body: body, writes: writes, on: rows, continuation: continuation)
       guard !lane.worker.submit(transaction) else { return }
@@ -128,7 +130,7 @@ package final class PostgresStorage: LedgerStorage, CountedStorage {
   /// Each connection finds out by itself that the server is back: a node is ready when all have, and when the two that
   /// sign-ins and refreshes wait for have committed.
   package func probe() async throws(StorageError) {
-    guard [decisions, arrivals, refreshes, reads].allSatisfy(\.line.isWell) else { throw .unavailable }
+    guard lanes.allSatisfy(\.line.isWell) else { throw .unavailable }
     var nobody = DecisionRows()
     nobody.sessions = [SessionID(repeatElement(0, count: SessionID.byteCount))].compactMap { $0 }
     for rows in [DecisionRows(), nobody] {

@@ -52,14 +52,14 @@ struct AvailabilityTests {
     var line = LineState(bound: .seconds(2))
     line.wentDown(since: at(0), at: at(10))
     #expect(line.refuses(at: at(11)) && !line.mayTry(at: at(11)))
-    #expect(!line.refuses(at: at(110)) && line.mayTry(at: at(110)))
+    #expect(!line.refuses(at: at(110)) && line.mayTry(at: at(110)) && !line.isSilent)
     #expect(!line.isWell(at: at(110)))
     // Who asks meanwhile waits behind an attempt, and not behind one that takes long.
     line.begin(at: at(110))
     #expect(!line.refuses(at: at(200)) && line.refuses(at: at(400)))
     line.end()
     line.wentDown(since: at(200), at: at(3200))
-    #expect(line.refuses(at: at(60_000)) && !line.mayTry(at: at(60_000)))
+    #expect(line.refuses(at: at(60_000)) && !line.mayTry(at: at(60_000)) && line.isSilent)
     line.cameUp()
     #expect(line.isWell(at: at(60_001)) && line.mayTry(at: at(60_001)))
   }

@@ -68,6 +68,7 @@ struct DatabaseOutageTests {
       let begun = ContinuousClock.now
       for _ in 0..<10 {
         try expect(await node.trySignIn(Mint.credential()), is: .outage("storage_unavailable"))
+        try expect(await node.tryRefresh(token), is: .outage("storage_unavailable"))
       }
       #expect(ContinuousClock.now - begun < .seconds(3))
       try server.thaw()
