@@ -81,8 +81,7 @@ package final class Node: Sendable {
     maintenance =
       startMaintenance(
         settings, issuer: issuer, changes: settled.changes, directory: directory, storage: storage,
-        ring: ring,
-        clock: clock, entropy: entropy, metrics: metrics, log: log)
+        ring: ring, clock: clock, entropy: entropy, metrics: metrics, log: log)
       + [
         startAppleWorker(
           settings, issuer: issuer, access: reloading.apple, directory: directory, fetcher: fetcher,
@@ -220,20 +219,13 @@ private func startWebhookWorker(
   return [Task { await worker.run() }]
 }
 
-/// Opens the database, and refuses one of which a part has still to come: keys and accounts that were made now would be in
-/// its way.
+/// Opens the database, and says in the log when it goes or comes back.
 private func openStorage(
   _ settings: Settings, metrics: NodeMetrics, log: Log
 ) async throws(StartFault) -> any CountedStorage {
   let storage = try openDatabase(
     settings, observe: { metrics.observe(commitOf: $0, $1) }, tell: { report($0, to: log) })
-  let arrival: String?
-  do {
-    arrival = try await storage.arrival()
-  } catch {
-    throw .storage(error)
-  }
-  if arrival != nil { throw .arrivalUnfinished }
+  try await demandWhole(storage)
   return storage
 }
 
