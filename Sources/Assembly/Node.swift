@@ -52,7 +52,7 @@ package final class Node: Sendable {
       openingRules: SessionOpeningRules(
         maximum: settings.sessionMaximum, limits: settings.sessionLimits), watch: watch, storage: storage,
       ring: ring, keys: settled.keys, teams: settings.developerTeams, clock: clock, entropy: entropy)
-    watch.tookKeys(asOf: watch.now)
+    await watch.begin()
     metrics.watch(
       storage: storage, directory: directory, issuer: issuer, listener: listener, clock: clock, log: log)
     let probe = ReadinessProbe(storage: storage)

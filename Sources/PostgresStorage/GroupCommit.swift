@@ -70,7 +70,7 @@ struct GroupCommit: ~Copyable, BatchWork {
     case .undone(_, let fault): note(fault)
     case .unknown(_, let fault): note(fault)
     }
-    if session.isBroken { self.session = nil }
+    if session.isBroken || trouble == .readOnly { self.session = nil }
   }
 
   private mutating func note(_ fault: PostgresFault?) {

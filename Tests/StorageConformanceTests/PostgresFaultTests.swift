@@ -19,6 +19,15 @@ struct PostgresFaultTests {
     #expect(PostgresFault.consequence(of: state) == consequence)
   }
 
+  @Test(arguments: [
+    ("40P01", nil), ("55P03", nil), ("23505", nil), ("57014", nil), ("", StorageTrouble.unreachable),
+    ("57P01", .unreachable), ("25006", .readOnly), ("42P01", .damaged), ("53100", .full), ("53300", .refused),
+    ("XX000", .refused),
+  ])
+  func `which error codes mean that the database is not there`(_ state: String, _ trouble: StorageTrouble?) {
+    #expect(PostgresFault.trouble(of: state) == trouble)
+  }
+
   @Test func `D01 D02 a server that turns read-only is left, and used again when it takes writes`()
     async throws
   {
