@@ -23,10 +23,10 @@ final class LingeringSockets: Sendable {
 
   private let state = Mutex(State())
 
-  /// The most at a time, of one listener.
-  static let limit = 256
+  /// The most at a time, of one listener: a part of the descriptors that connections leave to the rest of the program.
+  private static let limit = 32
   /// How long a client may go on sending.
-  static let patience = Duration.seconds(2)
+  private static let patience = Duration.seconds(2)
   /// Bytes that it may send: what the proxies before us let through, since one that streams sends it all.
   private static let allowance = 2 << 20
   private static let interval = Duration.milliseconds(20)

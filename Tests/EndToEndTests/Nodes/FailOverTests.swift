@@ -38,4 +38,24 @@ struct FailOverTests {
     }
     try await standby.stop()
   }
+
+  @Test func `commits that no standby confirms are an outage like another, and end with it`() async throws {
+    let primary = try await PostgresServer()
+    try await withStage { stage in
+      let node = try await stage.start(Cluster.settings(primary))
+      let token = try await node.signIn(Mint.credential()).refreshToken
+      try await primary.sql("ALTER SYSTEM SET synchronous_standby_names = '*'")
+      try await primary.sql("SELECT pg_reload_conf()")
+      try expect(await node.tryRefresh(token), is: .outage("storage_unavailable"))
+      let begun = ContinuousClock.now
+      for _ in 0..<5 { try expect(await node.tryRefresh(token), is: .outage("storage_unavailable")) }
+      #expect(ContinuousClock.now - begun < .seconds(3))
+      try await eventually { try await node.get("/readyz").status == 503 }
+      try await primary.sql("ALTER SYSTEM RESET synchronous_standby_names")
+      try await primary.sql("SELECT pg_reload_conf()")
+      try await eventually { try await node.get("/readyz").status == 200 }
+      _ = try await node.refresh(token)
+    }
+    try await primary.stop()
+  }
 }
