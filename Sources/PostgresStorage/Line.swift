@@ -5,8 +5,10 @@ internal import Synchronization
 /// Who would wait in vain is refused: while the server is known to be away, and while a group has been under way for
 /// longer than any takes that is answered. The connection itself finds out that the server is back.
 package struct LineState: Sendable {
-  /// A refusal that comes sooner costs who asks nothing, so he may find out himself that the server is back.
-  private static let quickly = Duration.milliseconds(250)
+  /// What fails sooner was answered, so others may find out themselves that the server is back.
+  private static let quickly = Duration.seconds(1)
+  /// An attempt that succeeds takes less, so who comes while it is made may wait for it.
+  private static let moment = Duration.milliseconds(250)
   /// Between two attempts that others ask for.
   private static let pause = Duration.milliseconds(100)
 
@@ -46,7 +48,7 @@ package struct LineState: Sendable {
   /// looked up.
   package func refuses(at now: ContinuousClock.Instant) -> Bool {
     guard mayTry(at: now) else { return true }
-    return busySince.map { now - $0 > (isDown ? Self.quickly : bound) } ?? false
+    return busySince.map { now - $0 > (isDown ? Self.moment : bound) } ?? false
   }
 
   /// Whether the server was waited for in vain: then others need not find that out for themselves.
