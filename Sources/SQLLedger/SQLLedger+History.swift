@@ -95,17 +95,15 @@ extension SQLLedger {
     let read: (inout Row) throws(StorageError) -> ChainedEntry = { (row) throws(StorageError) in
       try row.chainedEntry()
     }
-    if let account = query.account {
-      return try statements.auditOfAccount.all(
-        { slots in
-          slots.add(account.text)
-          slots.add(query.after)
-          slots.add(Int64(query.limit))
-        }, read)
-    }
-    return try statements.auditAfter.all(
+    let (place, ofAccount, ofAll) =
+      switch query.start {
+      case .after(let place): (place, statements.auditOfAccount, statements.auditAfter)
+      case .before(let place): (place, statements.auditOfAccountBefore, statements.auditBefore)
+      }
+    return try (query.account == nil ? ofAll : ofAccount).all(
       { slots in
-        slots.add(query.after)
+        if let account = query.account { slots.add(account.text) }
+        slots.add(place)
         slots.add(Int64(query.limit))
       }, read)
   }

@@ -22,7 +22,8 @@ package final class SQLStatements<Statement: SQLStatement> {
   let deleteRevocationsBefore: Statement
   /// Both are there where places come from counters.
   let takeRevocationPlaces, takeAuditPlaces: Statement?
-  let insertAuditEntry, auditAfter, auditOfAccount, sealAuditEntry, deleteAuditUpTo: Statement
+  let insertAuditEntry, auditAfter, auditBefore, auditOfAccount, auditOfAccountBefore, sealAuditEntry,
+    deleteAuditUpTo: Statement
   let auditSeal, writeAuditSeal, lease, writeLease: Statement
   let apple: AppleStatements<Statement>
   let notifications: NotificationStatements<Statement>
@@ -103,7 +104,9 @@ package final class SQLStatements<Statement: SQLStatement> {
     deleteRevocationsBefore = try prepare(HistorySQL.deleteRevocationsBefore)
     insertAuditEntry = try prepare(dialect.insertAuditEntry)
     auditAfter = try prepare(HistorySQL.auditAfter)
+    auditBefore = try prepare(HistorySQL.auditBefore)
     auditOfAccount = try prepare(HistorySQL.auditOfAccount)
+    auditOfAccountBefore = try prepare(HistorySQL.auditOfAccountBefore)
     sealAuditEntry = try prepare(HistorySQL.sealAuditEntry)
     deleteAuditUpTo = try prepare(HistorySQL.deleteAuditUpTo)
     auditSeal = try prepare(HistorySQL.auditSeal)
