@@ -60,9 +60,9 @@ package final class Node: Sendable {
     let endpoints = Endpoints(
       directory: directory, firebase: firebase, issuer: issuer, storage: storage,
       signingKeyRules: SigningKeyRules(settings), projectID: settings.projectID, publicURL: publicURL,
-      appleBaseURL: settings.appleBaseURL,
-      linking: settings.accountLinking, allowsAnonymous: settings.allowsAnonymous,
-      isDevMode: settings.isDevMode, entropy: entropy, clock: clock, log: log, metrics: metrics.registry,
+      appleBaseURL: settings.appleBaseURL, linking: settings.accountLinking,
+      allowsAnonymous: settings.allowsAnonymous, isDevMode: settings.isDevMode, entropy: entropy,
+      clock: clock, log: log, metrics: metrics.registry,
       readiness: {
         Readiness(
           database: await probe.isReady() && !watch.isBlind, signingKey: issuer.keys.canSign,
@@ -82,8 +82,7 @@ package final class Node: Sendable {
     maintenance =
       startMaintenance(
         settings, issuer: issuer, changes: settled.changes, directory: directory, storage: storage,
-        ring: ring,
-        clock: clock, entropy: entropy, metrics: metrics, counts: counts, log: log)
+        ring: ring, clock: clock, entropy: entropy, metrics: metrics, counts: counts, log: log)
       + [
         startAppleWorker(
           settings, issuer: issuer, access: reloading.apple, directory: directory, fetcher: fetcher,

@@ -77,7 +77,7 @@ extension SQLLedger {
   }
 
   private func insert(_ entry: AuditEntry, placesBehind: Int64?) throws(StorageError) {
-    try statements.insertAuditEntry.run { slots in
+    try statements.audit.insert.run { slots in
       slots.add(entry.at)
       slots.add(entry.action.rawValue)
       slots.add(entry.actor)
@@ -97,8 +97,8 @@ extension SQLLedger {
     }
     let (place, ofAccount, ofAll) =
       switch query.start {
-      case .after(let place): (place, statements.auditOfAccount, statements.auditAfter)
-      case .before(let place): (place, statements.auditOfAccountBefore, statements.auditBefore)
+      case .after(let place): (place, statements.audit.ofAccountAfter, statements.audit.after)
+      case .before(let place): (place, statements.audit.ofAccountBefore, statements.audit.before)
       }
     return try (query.account == nil ? ofAll : ofAccount).all(
       { slots in
@@ -117,7 +117,7 @@ extension SQLLedger {
     let lines = try audit(AuditQuery(after: after, account: nil, limit: digests.count))
     guard lines.count == digests.count, lines.last?.entry.position == head.position else { throw .corrupt }
     for (line, digest) in zip(lines, digests) {
-      try statements.sealAuditEntry.run { slots in
+      try statements.audit.sealEntry.run { slots in
         slots.add(line.entry.position)
         slots.add(digest)
       }
@@ -126,12 +126,12 @@ extension SQLLedger {
   }
 
   package mutating func truncateAudit(to anchor: AuditSeal) throws(StorageError) {
-    try statements.deleteAuditUpTo.run { slots in slots.add(anchor.position) }
+    try statements.audit.deleteUpTo.run { slots in slots.add(anchor.position) }
     try write(anchor, as: .anchor)
   }
 
   private func auditSeal(_ end: AuditEnd) throws(StorageError) -> AuditSeal? {
-    try statements.auditSeal.first { slots in
+    try statements.audit.seal.first { slots in
       slots.add(end.rawValue)
     } _: { (row: inout Row) throws(StorageError) in
       AuditSeal(
@@ -141,7 +141,7 @@ extension SQLLedger {
   }
 
   package mutating func write(_ seal: AuditSeal, as end: AuditEnd) throws(StorageError) {
-    try statements.writeAuditSeal.run { slots in
+    try statements.audit.writeSeal.run { slots in
       slots.add(end.rawValue)
       slots.add(seal.position)
       slots.add(seal.digest)

@@ -14,6 +14,7 @@ import urllib.error
 import urllib.request
 
 from selenium import webdriver
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -65,7 +66,7 @@ return { count, faults };
 # What sticks out of the window, or out of the part that it belongs to.
 OVERFLOW = """
 const wide = [...document.querySelectorAll("main *, #locked *")].filter((element) =>
-  element.checkVisibility() && !element.closest("svg") && element.getBoundingClientRect().right > innerWidth + 0.5);
+  element.checkVisibility() && !element.closest("svg, thead") && element.getBoundingClientRect().right > innerWidth + 0.5);
 const page = document.documentElement.scrollWidth > innerWidth ? ["the page"] : [];
 return page.concat(wide.map((element) => element.tagName + " " + element.textContent.slice(0, 40)));
 """
@@ -76,15 +77,22 @@ for argument in ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-d
     options.add_argument(argument)
 options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
 browser = webdriver.Chrome(options, webdriver.ChromeService("/usr/bin/chromedriver"))
-wait = WebDriverWait(browser, 60)
+wait = WebDriverWait(browser, 60, ignored_exceptions=[StaleElementReferenceException])
 
 
 def one(selector):
     return browser.find_element(By.CSS_SELECTOR, selector)
 
 
+def texts(selector, place=None):
+    """At one moment: what is shown may be renewed at the next."""
+    return browser.execute_script(
+        "return [...(arguments[1] ?? document).querySelectorAll(arguments[0])].filter((e) => e.checkVisibility())"
+        ".map((e) => e.innerText.trim())", selector, place)
+
+
 def text(selector):
-    return " ".join(element.text for element in browser.find_elements(By.CSS_SELECTOR, selector))
+    return " ".join(texts(selector))
 
 
 def until(holds):
@@ -125,8 +133,9 @@ def said():
 
 
 def rows(label):
-    return [[cell.text for cell in row.find_elements(By.TAG_NAME, "td")]
-            for row in browser.find_elements(By.CSS_SELECTOR, f"table[aria-label='{label}'] tbody tr")]
+    return browser.execute_script(
+        "return [...document.querySelectorAll(`table[aria-label='${arguments[0]}'] tbody tr`)]"
+        ".map((row) => [...row.cells].map((cell) => cell.innerText.trim()))", label)
 
 
 def emulate(width, scheme="light"):
@@ -180,12 +189,12 @@ def unlocking():
         settings.write("admin_token: another-token-of-an-administrator\n")
     os.kill(known["pid"], signal.SIGHUP)
     until(lambda: answered(known["token"]) == 401)
-    one("#bar nav a[href='#keys']").click()
+    one("#bar nav a[href='#overview']").click()
     until(lambda: text("#refusal"))
     seen["takenAway"] = text("#refusal")
     seen["afterTaking"] = text("main")
     unlock("another-token-of-an-administrator")
-    shown("Keys")
+    shown("Overview")
     return seen
 
 
@@ -235,7 +244,7 @@ def administering():
     seen["sessionsThen"] = len(rows("Sessions"))
     button("End all sessions…").click()
     button("End all sessions", "#ask").click()
-    until(lambda: "session has ended" in text("#outcome"))
+    until(lambda: "sessions have ended" in text("#outcome"))
     seen["endedAll"] = text("#outcome")
     seen["audit"] = [row[1] for row in rows("Audit")]
 
@@ -414,8 +423,10 @@ with browser:
     finally:
         browser.save_screenshot(f"{folder}/{scene}.png")
     sent = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    asked = [m["params"]["request"]["url"] for m in sent if m["method"] == "Network.requestWillBeSent"]
-    seen["elsewhere"] = [to for to in asked if not to.startswith((url + "/", "about:", "data:"))]
+    # The browser's own pages ask for things too.
+    asked = [m["params"]["request"]["url"] for m in sent
+             if m["method"] == "Network.requestWillBeSent" and not m["params"]["documentURL"].startswith("chrome")]
+    seen["elsewhere"] = [to for to in asked if not to.startswith((url + "/", "about:"))]
     seen["asked"] = len(asked)
     # That an answer was no 2xx is no fault of the page's.
     seen["complaints"] = [

@@ -11,7 +11,7 @@ struct NodeOverview: Sendable {
   /// The time of day.
   let now: @Sendable () -> UnixTime
 
-  /// What this node did in the last sixty minutes; it asks nothing of the database, so that it is there in an outage too.
+  /// What this node did in the last sixty minutes; it reads nothing of the database, so that it is there in an outage too.
   func activity(_ call: Call) async -> Response {
     let (now, readiness) = (now(), await readiness())
     let record = metrics.activity(at: now)

@@ -95,7 +95,8 @@
   }
 
   async function call(method, path, { body, signal } = {}) {
-    const headers = { Authorization: "Bearer " + token };
+    const bearer = token;
+    const headers = { Authorization: "Bearer " + bearer };
     if (body) headers["Content-Type"] = "application/json";
     let answer, json;
     try {
@@ -112,7 +113,10 @@
     const detail = json.error?.details?.[0] ?? {};
     const text = (json.error?.message ?? `Status ${answer.status}.`).replace(/^[A-Z_]+ : /, "");
     const refusal = new Refusal(text, detail.reason, detail.requestId);
-    if (answer.status === 401) lock("The service does not take this token" + (visit.isOpen ? " any more." : "."));
+    // Of several calls at once the first one says it.
+    if (answer.status === 401 && bearer === token) {
+      lock("The service does not take this token" + (visit.isOpen ? " any more." : "."));
+    }
     throw refusal;
   }
 
@@ -226,7 +230,7 @@
       }
     }
     const rows = [...found.values()].sort((a, b) => b.hour - a.hour || (a.reason < b.reason ? -1 : 1));
-    return table("Refusals by reason", ["Reason", "Of a", "Last hour", "Last 5 minutes", "Last seen"],
+    return table("Refusals by reason", ["Reason", "Of a", "Last hour", "Last 5 min", "Last seen"],
       rows.map((row) => [code(row.reason), row.where, row.hour, row.recent, age(row.last)]),
       "Nothing was refused in the last hour.");
   }
@@ -598,5 +602,6 @@
     document.querySelector("#main h1, #locked-title").focus();
   });
   addEventListener("hashchange", () => { if (token) show(); });
+  addEventListener("pagehide", () => lock());
   byId("token").focus();
 })();

@@ -106,7 +106,7 @@ struct ConsoleTests {
       #expect(seen.text("endedAll") == "2 sessions have ended.")
       let deeds = seen.texts("audit")
       #expect(
-        deeds.prefix(4) == ["sessions_ended", "sessions_ended", "account_enabled", "account_disabled"])
+        deeds.prefix(4) == ["sessions_ended", "signed_out", "account_enabled", "account_disabled"])
       #expect(seen.texts("mayDelete") == ["False", "False", "False", "True"])
       #expect(seen.integer("statusAfterCancel") == 200)
       #expect(seen.text("deleted") == "The account \(id) is deleted.")
