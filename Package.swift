@@ -175,6 +175,10 @@ let package = Package(
     // An app with the kit, so that tests have several processes with one session.
     .executableTarget(
       name: "client-app", dependencies: ["BramleyClient"], path: "Tests/ClientApp", swiftSettings: relaxed),
+    // A service that takes session JWTs, which stands beside those in other languages.
+    .executableTarget(
+      name: "back-end", dependencies: ["BramleyVerifier", "HTTPServer"], path: "Tests/BackEnds",
+      exclude: ["back_end.go", "back_end.mjs", "back_end.py"], swiftSettings: relaxed),
     // Reads openapi.yaml and holds answers against it.
     .target(
       name: "Contract", dependencies: ["CYAML", "Wire"], path: "Tests/Contract", swiftSettings: relaxed),
@@ -215,7 +219,7 @@ let package = Package(
         "BramleyClient", "BramleyVerifier", "Contract", "MockApple", "Crypto", "Domain", "JOSE",
         "TestProcesses",
         "Wire",
-        "client-app",
+        "client-app", "back-end",
       ]),
   ]
 )

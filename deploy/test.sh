@@ -48,8 +48,8 @@ swift_tests() {
 
 need_swift
 install_packages "${toolchain_packages[@]}" "${library_packages[@]}" apache2 caddy chromium chromium-driver curl \
-  haproxy jose jq libapache2-mod-auth-openidc nginx-light openssl postgresql prometheus python3 python3-venv \
-  shellcheck systemd || exit 69
+  golang-github-coreos-go-oidc-dev golang-go haproxy jose jq libapache2-mod-auth-openidc nginx-light node-jose nodejs \
+  openssl postgresql prometheus python3 python3-venv shellcheck systemd || exit 69
 
 # Real clients, in a place of their own.
 python3 -m venv .venv && .venv/bin/pip install --quiet --disable-pip-version-check \

@@ -14,6 +14,8 @@ enum ArchiveLine {
 struct ArchiveHeader: Sendable, Equatable {
   let format: Int64
   let exportedAt: UnixTime
+  /// A random name: an import that broke off goes on with the same export only.
+  let id: String
   /// The master keys that what is in it hangs on.
   let masterKeys: [MasterKeyID]
   let signingKeyVersion: Int64
@@ -23,6 +25,7 @@ struct ArchiveHeader: Sendable, Equatable {
     out.member("bramley", "export")
     out.member("format", format)
     out.member("exportedAt", exportedAt.seconds)
+    out.member("id", id)
     out.member("masterKeys", masterKeys.map(\.description))
     out.member("signingKeyVersion", signingKeyVersion)
     return out.finish() + [0x0A]
@@ -85,7 +88,8 @@ extension ArchiveHeader {
       throw .malformed
     }
     guard format == ArchiveTable.format else { throw .otherFormat(format) }
-    guard case .integer(let exportedAt) = object["exportedAt"], case .array(let keys) = object["masterKeys"],
+    guard case .integer(let exportedAt) = object["exportedAt"], let id = object.text("id"),
+      case .array(let keys) = object["masterKeys"],
       case .integer(let version) = object["signingKeyVersion"]
     else { throw .malformed }
     var ids: [MasterKeyID] = []
@@ -96,7 +100,7 @@ extension ArchiveHeader {
       ids.append(id)
     }
     self.init(
-      format: format, exportedAt: UnixTime(exportedAt), masterKeys: ids, signingKeyVersion: version)
+      format: format, exportedAt: UnixTime(exportedAt), id: id, masterKeys: ids, signingKeyVersion: version)
   }
 }
 

@@ -43,6 +43,17 @@ package func openDatabaseForChange(_ settings: Settings) throws(StartFault) -> a
   }
 }
 
+/// Refuses a database of which a part has still to come: what is made or read now is not what will be there.
+package func demandWhole(_ storage: any CountedStorage) async throws(StartFault) {
+  let arrival: String?
+  do {
+    arrival = try await storage.arrival()
+  } catch {
+    throw .storage(error)
+  }
+  if arrival != nil { throw .arrivalUnfinished }
+}
+
 private func opened(
   _ settings: Settings, _ open: (Bool) throws(StorageOpenError) -> any CountedStorage
 ) throws(StartFault) -> any CountedStorage {

@@ -55,7 +55,13 @@ private func examineDatabase(_ settings: Settings) async -> [Finding] {
   } catch {
     return [Finding(subject: "database", verdict: .failed, detail: error.sentence)]
   }
-  let findings = await examineContents(of: storage, settings)
+  let findings: [Finding]
+  do {
+    try await demandWhole(storage)
+    findings = await examineContents(of: storage, settings)
+  } catch {
+    findings = [Finding(subject: "database", verdict: .failed, detail: error.sentence)]
+  }
   await storage.stop()
   return [examineWriting(settings)] + findings
 }

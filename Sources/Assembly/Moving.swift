@@ -11,6 +11,8 @@ package enum MoveFault: Error, Sendable, Equatable {
   case unreadable(code: Int32)
   /// The line of this number is none of an export, or is not where it can be.
   case malformed(line: Int)
+  /// Among the lines up to the one of this number are some that cannot be in a database together.
+  case inconsistent(line: Int)
   /// The file ends before its last line.
   case truncated(rows: Int64)
   case otherFormat(Int64)
@@ -26,7 +28,7 @@ package enum MoveFault: Error, Sendable, Equatable {
   package var exitStatus: Int32 {
     switch self {
     case .unwritable(let fault): fault.isInTheWay ? 1 : 69
-    case .malformed, .truncated, .otherFormat, .changedMeanwhile, .notEmpty: 1
+    case .malformed, .inconsistent, .truncated, .otherFormat, .changedMeanwhile, .notEmpty: 1
     case .unreadable: 69
     case .masterKeyMissing: 78
     case .start(let fault): fault.exitStatus
@@ -40,6 +42,8 @@ package enum MoveFault: Error, Sendable, Equatable {
     case .unwritable(let fault): fault.sentence
     case .unreadable(let code): "the export cannot be read: \(words(forSystemError: code))"
     case .malformed(let line): "line \(line) is none of an export"
+    case .inconsistent(let line):
+      "the lines up to \(line) are not as an export has them: some of them need others that should stand before"
     case .truncated(let rows):
       "the export breaks off after \(rows) rows; import the whole file, which goes on from here"
     case .otherFormat(let format):
@@ -102,8 +106,6 @@ package func export(
 private func export(
   _ settings: Settings, from storage: any Archive, into file: borrowing NewFile
 ) async throws(MoveFault) -> MoveTally {
-  let arrival = try await stored { () throws(StorageError) in try await storage.arrival() }
-  guard arrival == nil else { throw .start(.arrivalUnfinished) }
   let header = try await stored { () throws(StorageError) in try await archiveHeader(settings, storage) }
   let chain = try await stored { () throws(StorageError) in try await storage.auditChain() }
   try written { () throws(FileFault) in try file.write(header.line) }
@@ -150,7 +152,8 @@ private func archiveHeader(
   keys.formUnion(try await storage.appleSecretCounts().keys)
   return ArchiveHeader(
     format: ArchiveTable.format, exportedAt: now,
-    masterKeys: keys.sorted { $0.description < $1.description }, signingKeyVersion: book.version)
+    id: hexText(Entropy.system.bytes(16)), masterKeys: keys.sorted { $0.description < $1.description },
+    signingKeyVersion: book.version)
 }
 
 /// Takes an export into an empty database, and puts its secrets under the seal of the first master key. One that broke off
@@ -224,7 +227,11 @@ private func copyRows(
     }
     if let full = table {
       let page = rows
-      try await stored { () throws(StorageError) in try await storage.add(page, to: full) }
+      do throws(StorageError) {
+        try await storage.add(page, to: full)
+      } catch {
+        throw error == .defect ? .inconsistent(line: number - 1) : .storage(error)
+      }
       tally.count(page.count, of: full.name)
     }
     switch next {
@@ -232,6 +239,7 @@ private func copyRows(
     case .row(let row, let other): (table, rows) = (other, [row])
     case .end(let count):
       guard count == tally.rows else { throw .malformed(line: number) }
+      guard try line(&lines, number: number + 1) == nil else { throw .malformed(line: number + 1) }
       return tally
     }
   }

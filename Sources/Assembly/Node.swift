@@ -31,7 +31,8 @@ package final class Node: Sendable {
     let entropy = Entropy.system
     let clock = WallClock.system
     let metrics = NodeMetrics()
-    let storage = try await whole(openDatabase(settings, observe: { metrics.observe(commitOf: $0, $1) }))
+    let storage = try openDatabase(settings, observe: { metrics.observe(commitOf: $0, $1) })
+    try await demandWhole(storage)
     let ring = try await openMasterKeys(settings, for: storage, entropy: entropy)
     let settled = try await openSigningKeys(settings, storage, ring, clock, entropy)
     let fetcher = try makeFetcher()
@@ -218,18 +219,6 @@ private func startWebhookWorker(
     target: target, storage: storage, fetcher: fetcher, clock: clock, entropy: entropy,
     metrics: WebhookMetrics(metrics.registry, clock: clock), log: log)
   return [Task { await worker.run() }]
-}
-
-/// Refuses a database of which a part has still to come: keys and accounts that were made now would be in its way.
-private func whole(_ storage: any CountedStorage) async throws(StartFault) -> any CountedStorage {
-  let arrival: String?
-  do {
-    arrival = try await storage.arrival()
-  } catch {
-    throw .storage(error)
-  }
-  if arrival != nil { throw .arrivalUnfinished }
-  return storage
 }
 
 private func openSigningKeys(

@@ -22,22 +22,22 @@ package struct StreamFault: Error, Equatable, Sendable {
   }
 }
 
-/// Cuts a JSON object of any length, `{"users":[{…},{…}]}`, into the objects of an array in it, as the bytes come.
+/// Cuts a JSON object of any length, `{"users":[{…},{…}]}`, into the elements of an array in it, as the bytes come.
 ///
 /// It keeps one element, of which it says nothing but where it ends: brackets are counted and strings respected, and
 /// whether an element is JSON, ``JSONObject`` judges. Other members are passed over. A byte order mark is refused.
 package struct JSONElements: Sendable {
-  /// One object of the array.
+  /// One element of the array.
   package struct Element: Sendable, Equatable {
     /// Bytes in front of it.
     package let offset: Int64
-    /// Nil for one that is too long.
+    /// Nil for one that is no object, or is too long.
     package let bytes: [UInt8]?
   }
 
   private enum Place {
     case start, nameOrEnd, name, colon, value, skipped, afterValue
-    case elementOrEnd, element, afterElement, nextElement, nextName, end
+    case elementOrEnd, element, otherElement, afterElement, nextElement, nextName, end
   }
 
   private let member: [UInt8]
@@ -68,10 +68,10 @@ package struct JSONElements: Sendable {
   package mutating func take(_ bytes: some Sequence<UInt8>) throws(StreamFault) -> [Element] {
     var found: [Element] = []
     for byte in bytes {
-      if place == .element {
-        if let element = takeInElement(byte) { found.append(element) }
-      } else {
-        try takeOutside(byte)
+      switch place {
+      case .element: if let element = takeInElement(byte) { found.append(element) }
+      case .otherElement: if let element = try takeInOther(byte) { found.append(element) }
+      default: try takeOutside(byte)
       }
       offset += 1
     }
@@ -91,6 +91,26 @@ package struct JSONElements: Sendable {
     place = .afterElement
     defer { kept.removeAll(keepingCapacity: true) }
     return Element(offset: elementStart, bytes: isTooLong ? nil : kept)
+  }
+
+  /// An element that is no object: it ends before a comma or bracket of the array itself.
+  private mutating func takeInOther(_ byte: UInt8) throws(StreamFault) -> Element? {
+    guard depth == 0, !isInString, let after = try placeAfterValue(byte) else {
+      count(byte)
+      return nil
+    }
+    place = after
+    return Element(offset: elementStart, bytes: nil)
+  }
+
+  /// Where a byte of the array itself leads; nil for one of a value.
+  private func placeAfterValue(_ byte: UInt8) throws(StreamFault) -> Place? {
+    switch byte {
+    case UInt8(ascii: ","): return .nextElement
+    case UInt8(ascii: "]"): return .afterValue
+    case UInt8(ascii: "}"): throw StreamFault(.unexpectedByte, at: offset)
+    default: return nil
+    }
   }
 
   /// Counts brackets outside of strings.
@@ -147,6 +167,8 @@ package struct JSONElements: Sendable {
 
   /// Where a byte that is no white space leads.
   private mutating func next(_ byte: UInt8) throws(StreamFault) -> Place {
+    // What no value begins with ends one.
+    let isStart = ![UInt8(ascii: "]"), UInt8(ascii: "}"), UInt8(ascii: ","), UInt8(ascii: ":")].contains(byte)
     switch (place, byte) {
     case (.start, UInt8(ascii: "{")): return .nameOrEnd
     case (.nameOrEnd, UInt8(ascii: "}")), (.afterValue, UInt8(ascii: "}")): return .end
@@ -170,6 +192,10 @@ package struct JSONElements: Sendable {
       (kept, isTooLong, depth, elementStart) = ([byte], false, 1, offset)
       (isInString, isEscaped) = (false, false)
       return .element
+    case (.elementOrEnd, _) where isStart, (.nextElement, _) where isStart:
+      (depth, elementStart) = (0, offset)
+      count(byte)
+      return .otherElement
     case (.afterElement, UInt8(ascii: ",")): return .nextElement
     default: break
     }

@@ -200,15 +200,18 @@ private func report(
   let left = query.half == .toExport ? status.left(from: query.own) : status.toImport
   let words = done == "exported" ? "exported" : "re-keyed"
   let conflicts = tally.conflicts > 0 ? ", \(tally.conflicts) met another account" : ""
+  let refused = status.count(query.half == .toExport ? .exportRefused : .importRefused)
+  let earlier = refused > tally.refused ? "; \(refused) are refused in all, and --retry-refused asks again" : ""
   let halted = tally.isHalted ? "; it was stopped, and the same command goes on" : ""
   tell(
     arguments,
-    "\(tally.moved) \(words), \(tally.refused) refused by Apple\(conflicts), \(left) left\(halted)"
+    "\(tally.moved) \(words), \(tally.refused) refused by Apple\(conflicts), \(left) left\(earlier)\(halted)"
   ) { out in
     out.member("target", status.team.text)
     out.member("asked", Int64(tally.asked))
     out.member(done, Int64(tally.moved))
     out.member("refused", Int64(tally.refused))
+    out.member("refusedInAll", Int64(refused))
     out.member("conflicts", Int64(tally.conflicts))
     out.member("overtaken", Int64(tally.overtaken))
     out.member("left", Int64(left))

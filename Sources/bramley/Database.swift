@@ -4,7 +4,7 @@ internal import Settings
 internal import Storage
 internal import Wire
 
-/// Runs a command's work on the database of the settings, which is only read: a service that runs meanwhile, of
+/// Runs a command's work on the database of the settings, if the whole of it is there; it is only read: a service that runs meanwhile, of
 /// another version too, is not disturbed.
 func withDatabase(
   _ arguments: Arguments, _ work: (Settings, any CountedStorage) async throws(CommandFault) -> Int32
@@ -12,7 +12,7 @@ func withDatabase(
   try await withDatabase(arguments, open: inspectDatabase, work)
 }
 
-/// Runs a command's work on the database of the settings.
+/// Runs a command's work on the database of the settings, if the whole of it is there.
 func withDatabase(
   _ arguments: Arguments, open: (Settings) throws(StartFault) -> any CountedStorage,
   _ work: (Settings, any CountedStorage) async throws(CommandFault) -> Int32
@@ -29,7 +29,12 @@ func withDatabase(
     throw CommandFault(status: error.exitStatus, message: error.sentence)
   }
   let status: Int32
-  do {
+  do throws(CommandFault) {
+    do throws(StartFault) {
+      try await demandWhole(storage)
+    } catch {
+      throw CommandFault(status: error.exitStatus, message: error.sentence)
+    }
     status = try await work(settings, storage)
   } catch {
     await storage.stop()

@@ -133,9 +133,19 @@ struct MoveTests {
       #expect(try await stage.takeIn(half).status == 1)
       let early = try stage.launch(stage.elsewhere)
       #expect(try await early.ended() == .exit(1))
-      // Another export is none of its rest.
-      let header = whole.prefix { $0 != "\n" }.replacing("\"exportedAt\":", with: "\"exportedAt\":1")
-      let other = try stage.write(String(header + whole.dropFirst(header.count - 1)), to: "other.jsonl")
+      for command in [
+        ["users", "list"], ["users", "disable", session.localID], ["keys", "rotate"], ["audit", "verify"],
+        ["export", stage.folder + "/half-of-it.jsonl"], ["import-firebase", half],
+      ] {
+        let refused = try await stage.command(command, settings: stage.elsewhere)
+        #expect(
+          refused.status == 1 && refused.errors.contains("bramley import"), "\(command): \(refused.errors)")
+      }
+      let doctor = try await stage.command("doctor", settings: stage.elsewhere)
+      #expect(doctor.output.contains("bramley import"))
+      // Another export is none of its rest, be it one of the same database in the same second.
+      let other = stage.folder + "/other.jsonl"
+      #expect(try await stage.command("export", other).status == 0)
       #expect(try await stage.takeIn(other).status == 1)
       #expect(try await stage.takeIn(stage.archive).status == 0)
       #expect(try await stage.takeIn(stage.archive).status == 1)
@@ -168,7 +178,10 @@ struct MoveTests {
         try await refusal([lines[0], #"{"accounts":{"number":1,"id":"x","shoeSize":44}}"#]).errors.contains(
           "line 2"))
       #expect(try await refusal([lines[0], #"{"accounts":{"number":"1"}}"#]).errors.contains("line 2"))
-      #expect(try await refusal(lines + [lines[1]]).status == 0)
+      #expect(try await refusal(lines + [lines[1]]).errors.contains("line \(lines.count + 1)"))
+      let reversed = try await refusal(
+        [lines[0]] + lines[1..<(lines.count - 1)].reversed() + [lines[lines.count - 1]])
+      #expect(reversed.status == 1 && reversed.errors.contains("stand before"), "\(reversed.errors)")
       #expect(
         try await refusal([lines[0].replacing("\"format\":", with: "\"format\":9")]).errors.contains("format")
       )

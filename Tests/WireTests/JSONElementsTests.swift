@@ -58,6 +58,14 @@ private func texts(_ elements: [JSONElements.Element]) -> [String?] {
     #expect(try texts(cut(#"{"users":[{"a":1}]}"#, limit: 6)) == [nil])
   }
 
+  @Test(arguments: [1, .max])
+  func `an element that is no object has its place, and those beside it theirs`(_ piece: Int) throws {
+    let found = try cut(#"{"users":[{},null,"]},\"{" , [{},1],1.5, true,{"b":1} ,nul]}"#, piece: piece)
+    #expect(texts(found) == ["{}", nil, nil, nil, nil, nil, #"{"b":1}"#, nil])
+    #expect(found.map(\.offset).prefix(3) == [10, 13, 18])
+    #expect(try texts(cut(#"{"users":[null]}"#, piece: piece)) == [nil])
+  }
+
   @Test func `nesting without end takes no memory`() throws {
     let deep = String(repeating: #"{"a":["#, count: 10_000) + String(repeating: "]}", count: 10_000)
     #expect(try texts(cut(#"{"users":[\#(deep),{}]}"#)) == [nil, "{}"])
@@ -65,7 +73,7 @@ private func texts(_ elements: [JSONElements.Element]) -> [String?] {
 
   @Test(arguments: [
     (#"{"users":[{}]}x"#, 14), (#"{"users":[{}]}{}"#, 14), (#"[{"users":[]}]"#, 0), ("x", 0),
-    (#"{"users":[1]}"#, 10), (#"{"users":[{},]}"#, 13), (#"{"users":[{}{}]}"#, 12), (#"{"users":[,{}]}"#, 10),
+    (#"{"users":[1}}"#, 11), (#"{"users":[{},]}"#, 13), (#"{"users":[{}{}]}"#, 12), (#"{"users":[,{}]}"#, 10),
     (#"{"users":{}}"#, 9), (#"{"users":"[]"}"#, 9), (#"{"users" []}"#, 9), (#"{users:[]}"#, 1),
     (#"{"users":[]"a":1}"#, 11), (#"{"a":1,}"#, 7), ("\u{FEFF}{}", 0), (#"{"a":,"users":[]}"#, 5),
   ])

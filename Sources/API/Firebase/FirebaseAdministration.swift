@@ -200,9 +200,11 @@ func newAccount(
   let email = try body.email()
   let isVerified = try body.flag("emailVerified") ?? false
   // The second is what an export calls it.
-  let (lastLogin, lastSignIn) = (try body.moment("lastLoginAt"), try body.moment("lastSignedInAt"))
+  let (lastLogin, lastSignIn) = (
+    try body.moment("lastLoginAt", at: now), try body.moment("lastSignedInAt", at: now)
+  )
   var account = Account(
-    id: id, createdAt: try body.moment("createdAt") ?? now,
+    id: id, createdAt: try body.moment("createdAt", at: now) ?? now,
     lastSignInAt: lastLogin ?? lastSignIn ?? UnixTime(0),
     isDisabled: try body.flag("disabled") ?? false,
     profile: Profile(
@@ -226,10 +228,13 @@ func stored<R>(_ ask: () async throws(StorageError) -> R) async throws(Failure) 
 }
 
 extension FirebaseBody {
-  /// A time in milliseconds.
-  fileprivate func moment(_ name: String) throws(Failure) -> UnixTime? {
+  /// A time in milliseconds of something that has happened. Clocks differ, but not by a day: what is later is in another
+  /// unit.
+  fileprivate func moment(_ name: String, at now: UnixTime) throws(Failure) -> UnixTime? {
     guard let milliseconds = try integer(name) else { return nil }
-    guard (0..<(1 << 50)).contains(milliseconds) else { throw Failure(.fieldInvalid, field: name) }
+    guard milliseconds >= 0, milliseconds / 1000 <= now.seconds + 86_400 else {
+      throw Failure(.fieldInvalid, field: name)
+    }
     // Nothing happened in the first second of 1970: it is how others write that they do not know.
     return milliseconds < 1000 ? nil : UnixTime(milliseconds / 1000)
   }

@@ -245,19 +245,22 @@
       if (!apple.hasKey) return chip(waiting ? "waits for a key of Apple’s" : "off: no key of Apple’s", waiting ? "bad" : "");
       return waiting ? chip("waiting", "warm") : chip("empty", "good");
     };
-    const looks = apple.checksPausedUntil ? chip("paused by Apple", "warm")
-      : !apple.hasKey ? chip("off: no key of Apple’s")
-        : apple.nextCheckAt === undefined ? chip("nothing to look at") : chip("on time", "good");
-    const isLate = apple.nextCheckAt < present() - 3600;
+    const looks = () => {
+      if (!apple.hasKey) return chip("off: no key of Apple’s");
+      if (apple.checksPausedUntil) return chip("paused by Apple", "warm");
+      if (apple.nextCheckAt === undefined) return chip("nothing to look at");
+      return apple.nextCheckAt < present() - 3600 ? chip("late", "bad") : chip("on time", "good");
+    };
+    const events = () => {
+      if (webhooks.givenUp) return chip(`${webhooks.givenUp.toLocaleString(locale)} given up`, "bad");
+      return webhooks.waiting ? chip("waiting", "warm") : chip("empty", "good");
+    };
     return table("Queues", ["Queue", "Waiting", "Oldest", "State"], [
       ...apple.calls.map((queue) =>
         [names[queue.kind] ?? queue.kind, queue.waiting, oldest(queue.oldestAt), state(queue.waiting)]),
       ["Daily looks at Apple’s tokens", none(),
-        apple.nextCheckAt === undefined ? none() : el("span", {}, "next ", age(apple.nextCheckAt)),
-        apple.hasKey && isLate && !apple.checksPausedUntil ? chip("late", "bad") : looks],
-      ["Events for your back end", webhooks.waiting, oldest(webhooks.oldestAt),
-        webhooks.givenUp ? chip(`${webhooks.givenUp} given up`, "bad")
-          : webhooks.waiting ? chip("waiting", "warm") : chip("empty", "good")],
+        apple.nextCheckAt === undefined ? none() : el("span", {}, "next ", age(apple.nextCheckAt)), looks()],
+      ["Events for your back end", webhooks.waiting, oldest(webhooks.oldestAt), events()],
     ]);
   }
 
@@ -274,6 +277,7 @@
       place.querySelectorAll("summary")[focused]?.focus({ preventScroll: true });
     };
     const again = async (isStale) => {
+      if (own.signal.aborted) return;
       let isStaleNow = isStale;
       try {
         if (document.visibilityState === "visible") {
@@ -431,7 +435,7 @@
         ? el("span", { class: "who" }, foreign(session.device.name ?? session.device.model ?? "device"),
           muted(foreign([session.device.model, session.device.os, session.device.appVersion].filter(Boolean).join(" · "))))
         : muted("device not named"),
-      code(session.sessionId.slice(0, 8)), age(session.createdAt), age(session.lastUsedAt), age(session.expiresAt),
+      el("code", { title: session.sessionId }, session.sessionId.slice(0, 8)), age(session.createdAt), age(session.lastUsedAt), age(session.expiresAt),
       button("End", "small", () => end(session)),
     ]);
     return panel("Sessions", table("Sessions", ["Device", "Session", "Opened", "Last used", "Ends", ""], rows,
@@ -452,7 +456,7 @@
     };
     const endAll = {
       title: ["End all sessions of ", name.cloneNode(true), "?"], verb: "End all sessions",
-      effect: [`${counted(user.sessions.length, "device")} signed out at once. The person can sign in again.`],
+      effect: [`${counted(user.sessions.length, "device is", "devices are")} signed out at once. The person can sign in again.`],
     };
     const remove = {
       title: ["Delete ", name.cloneNode(true), "?"], verb: "Delete account", typed: user.localId,

@@ -19,6 +19,20 @@ extension Call {
   static let signUp = Call(
     method: .post, path: "/v1/accounts:signUp", body: json(["returnSecureToken": true]))
 
+  /// `POST /v1/accounts:signInWithCustomToken` with a token of the app's own back end.
+  static func customToken(_ token: String) -> Call {
+    Call(
+      method: .post, path: "/v1/accounts:signInWithCustomToken",
+      body: json(["token": token, "returnSecureToken": true]))
+  }
+
+  /// `POST /v1/accounts:update` that takes an identity off the account.
+  static func unlink(_ provider: String, idToken: String) -> Call {
+    Call(
+      method: .post, path: "/v1/accounts:update",
+      body: json(["deleteProvider": [provider], "idToken": idToken]))
+  }
+
   /// `POST /v1/token` for the session of a browser's sign-in.
   static func trade(code: String, verifier: String) -> Call {
     Call(

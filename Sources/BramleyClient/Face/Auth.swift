@@ -141,6 +141,27 @@ public final class Auth: Sendable {
     }
   }
 
+  /// Signs in with a token that the app's own back end signed, as by a Firebase Admin SDK. Only where the service has
+  /// `BRAMLEY_CUSTOM_TOKEN_KEYS`. Call it again with the same token after an outage; each time is a session of its own.
+  ///
+  /// - Throws: ``AuthErrorCode/invalidCustomToken``, ``AuthErrorCode/customTokenMismatch``.
+  @discardableResult
+  public func signIn(withCustomToken token: String) async throws -> AuthDataResult {
+    let result = try await asApps { [keeper] in
+      let time = keeper.world.now()
+      let signedIn = try await keeper.signInOnce(.customToken(token)) { reply in
+        let answer: SignInAnswer = try reply.decoded()
+        return (
+          answer, try answer.session(at: time, serverTime: reply.serverTime, before: keeper.current?.session)
+        )
+      }
+      return AuthDataResult(signedIn, keeper: keeper)
+    }
+    // The answer says little of the person; who is signed in is, also when this fails.
+    try? await result.user.reload()
+    return result
+  }
+
   /// Signs out on this device, at once and without a network; the service is told as soon as it can be.
   public func signOut() throws { try keeper.signOut() }
 

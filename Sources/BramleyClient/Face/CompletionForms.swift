@@ -8,6 +8,13 @@ extension Auth {
     finish(completion) { try await self.signIn(with: credential) }
   }
 
+  /// ``signIn(withCustomToken:)`` with a completion.
+  public func signIn(
+    withCustomToken token: String, completion: (@MainActor (AuthDataResult?, (any Error)?) -> Void)?
+  ) {
+    finish(completion) { try await self.signIn(withCustomToken: token) }
+  }
+
   /// ``revokeToken(withAuthorizationCode:)`` with a completion.
   public func revokeToken(
     withAuthorizationCode code: String, completion: (@MainActor ((any Error)?) -> Void)?
@@ -41,6 +48,11 @@ extension User {
     with credential: AuthCredential, completion: (@MainActor (AuthDataResult?, (any Error)?) -> Void)?
   ) {
     finish(completion) { try await self.link(with: credential) }
+  }
+
+  /// ``unlink(fromProvider:)`` with a completion.
+  public func unlink(fromProvider provider: String, completion: (@MainActor (User?, (any Error)?) -> Void)?) {
+    finish(completion) { try await self.unlink(fromProvider: provider) }
   }
 
   /// ``reauthenticate(with:)`` with a completion.

@@ -80,6 +80,24 @@ public final class User: UserInfo, Equatable {
     return try await keeper.signIn(with: credential, .link(uid: uid))
   }
 
+  /// Takes an identity off the account, within minutes of a sign-in. Whoever takes off the last one gets back in by a custom
+  /// token only.
+  ///
+  /// - Throws: ``AuthErrorCode/noSuchProvider`` when there is none of that provider;
+  ///   ``AuthErrorCode/requiresRecentLogin``.
+  @discardableResult
+  public func unlink(fromProvider provider: String) async throws -> User {
+    guard profile.identities.contains(where: { $0.providerID == provider }) else {
+      throw AuthErrorCode.noSuchProvider.error("The account has no identity of \(provider).")
+    }
+    try await asApps {
+      let token = try await self.keeper.fresh(self.held, isForced: false).idToken
+      _ = try await self.keeper.endpoint.answer(to: .unlink(provider, idToken: token))
+    }
+    try await reload()
+    return self
+  }
+
   /// Signs the same person in again, as before ``delete()``.
   ///
   /// - Throws: ``AuthErrorCode/userMismatch`` when it is somebody else; who was signed in still is.

@@ -232,6 +232,7 @@ struct TransferTests {
       let again = try await stage.transfer(.export)
       #expect(again.status == 1)
       #expect(try again.json.integer("asked") == 0)
+      #expect(try again.json.integer("refusedInAll") == 3)
       let retried = try await stage.transfer(.export, ["--retry-refused"])
       #expect(try retried.json.integer("refused") == 3)
       #expect(

@@ -55,7 +55,16 @@ struct WebBrowser: Sendable {
   mutating func begin(
     _ app: WebApp, _ fields: [String: String?] = [:], at location: SourceLocation = #_sourceLocation
   ) async throws -> FormBody {
-    let answer = try await service.get(app.path(fields), headers: cookie.map { [("Cookie", $0)] } ?? [])
+    try await follow(app.path(fields), at: location)
+  }
+
+  /// Opens an address of the service's that leads to Apple.
+  ///
+  /// - Returns: The fields that it goes to Apple with.
+  mutating func follow(
+    _ path: String, at location: SourceLocation = #_sourceLocation
+  ) async throws -> FormBody {
+    let answer = try await service.get(path, headers: cookie.map { [("Cookie", $0)] } ?? [])
     try #require(answer.status == 302, "\(answer)", sourceLocation: location)
     let set = try #require(answer.header("Set-Cookie"), sourceLocation: location)
     cookie = set.split(separator: ";").first.map(String.init)

@@ -116,6 +116,33 @@ struct ClientSignInTests {
     }
   }
 
+  @Test func `a custom token signs in, an Apple identity comes to the account and is taken off again`()
+    async throws
+  {
+    let forge = try CustomTokenForge(.es256)
+    try await withService(["BRAMLEY_CUSTOM_TOKEN_KEYS": forge.pem]) { service in
+      let auth = try Handset(service.baseURL).app()
+      let token = try forge.token("ann-1", claims: #"{"role":"gardener"}"#)
+      let result = try await auth.signIn(withCustomToken: token)
+      #expect(result.additionalUserInfo?.isNewUser == true)
+      let user = result.user
+      #expect(user.uid == "ann-1" && !user.isAnonymous && user.providerData.isEmpty)
+      #expect(try await user.getIDTokenResult().claims["role"] as? String == "gardener")
+      #expect(await fault { _ = try await user.unlink(fromProvider: "apple.com") }.code == .noSuchProvider)
+      let subject = Mint.subject()
+      try await user.link(with: .of(Mint.credential { $0.subject = subject }))
+      #expect(auth.currentUser?.providerData.map(\.uid) == [subject])
+      #expect(try await user.unlink(fromProvider: "apple.com").providerData.isEmpty)
+      #expect(auth.currentUser?.providerData.isEmpty == true)
+      // The identity is free.
+      let other = try Handset(service.baseURL).app()
+      let second = try await other.signIn(with: .of(Mint.credential { $0.subject = subject }))
+      #expect(second.user.uid != "ann-1" && second.additionalUserInfo?.isNewUser == true)
+      #expect(await fault { _ = try await auth.signIn(withCustomToken: "x.y.z") }.code == .invalidCustomToken)
+      #expect(auth.currentUser?.uid == "ann-1")
+    }
+  }
+
   @Test func `signing out ends the session at the service`() async throws {
     try await withService { service in
       let auth = try Handset(service.baseURL).app()

@@ -61,6 +61,7 @@ struct ConsoleTests {
       #expect(seen.texts("kept") == [])
       #expect(seen.text("afterReload") == "")
       #expect(seen.text("afterLock") == "")
+      #expect(seen.integer("askedAfterLock") == 0)
       #expect(seen.text("takenAway") == "The service does not take this token any more.")
       #expect(seen.text("afterTaking") == "")
     }

@@ -19,7 +19,9 @@ struct ImportTests {
       "big", apple: "001.big",
       [("customAttributes", jsonString(#"{"a":"\#(String(repeating: "x", count: 1000))"}"#))]),
     Export.user("claims", apple: "001.claims", [("customAttributes", jsonString(#"{"plan":"pro"}"#))]),
-    #"{"email":"no-id@example.com"}"#, "{nonsense}",
+    #"{"email":"no-id@example.com"}"#, "{nonsense}", "null",
+    // In microseconds, not in milliseconds.
+    #"{"localId":"early","createdAt":"1700000000000000"}"#,
   ])
 
   private func expect(
@@ -34,7 +36,7 @@ struct ImportTests {
     try await withStage { stage in
       let path = try await stage.prepare(mixed.text)
       let figures: [String: Int64] = [
-        "users": 11, "imported": 7, "present": 0, "linked": 0, "refused": 4, "noAppleID": 3, "anonymous": 1,
+        "users": 13, "imported": 7, "present": 0, "linked": 0, "refused": 6, "noAppleID": 3, "anonymous": 1,
         "passwordOnly": 1, "phoneOnly": 1, "relayEmail": 1, "duplicateEmails": 1, "duplicateAppleIDs": 1,
         "disabled": 1, "claimsTooLarge": 1, "older": 0,
       ]
@@ -55,14 +57,16 @@ struct ImportTests {
           #"{"index":6,"localId":"twice","reason":"duplicate_raw_id"}"#,
           #"{"index":7,"localId":"big","reason":"claims_too_large"}"#,
           #"{"index":9,"reason":"missing_local_id"}"#, #"{"index":10,"reason":"unreadable"}"#,
+          #"{"index":11,"reason":"unreadable"}"#,
+          #"{"index":12,"localId":"early","reason":"field_invalid","field":"createdAt"}"#,
         ])
       // Done again, everybody is here.
       let again = try await stage.importUsers(path)
-      expect(try again.json, ["imported": 0, "present": 7, "refused": 4])
+      expect(try again.json, ["imported": 0, "present": 7, "refused": 6])
       #expect(!again.errors.contains("@"))
       #expect(again.errors.contains("user 7, big, is refused: claims_too_large"))
       let check = try await stage.importUsers(path, "--dry-run")
-      expect(try check.json, ["imported": 0, "present": 7, "refused": 4])
+      expect(try check.json, ["imported": 0, "present": 7, "refused": 6])
     }
   }
 

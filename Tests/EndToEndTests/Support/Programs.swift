@@ -9,6 +9,7 @@ enum Program {
   static let mockApple = path("bramley-mock-apple")
   static let bench = path("bramley-bench")
   static let clientApp = path("client-app")
+  static let backEnd = path("back-end")
   static let python = ["/usr/bin/python3", "/usr/local/bin/python3"].first(where: isExecutable) ?? "python3"
 
   /// An interpreter that has the packages of `Tests/Clients/requirements.txt`.

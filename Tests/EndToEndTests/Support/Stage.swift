@@ -64,6 +64,12 @@ final class Stage: Sendable {
   func command(
     _ arguments: String..., settings changes: [String: String] = [:], input: String = ""
   ) async throws -> Finished {
+    try await command(arguments, settings: changes, input: input)
+  }
+
+  func command(
+    _ arguments: [String], settings changes: [String: String] = [:], input: String = ""
+  ) async throws -> Finished {
     try await run(
       Program.bramley, arguments, environment: settings.merging(changes) { $1 }, folder: folder, input: input)
   }
