@@ -39,8 +39,7 @@ package final class Node: Sendable {
     let directory = startDirectory(settings, fetcher: fetcher, metrics: metrics, log: log)
     let firebase = settings.firebase.map { startFirebase($0, fetcher: fetcher, metrics: metrics, log: log) }
 
-    let open = RouterSlot()
-    let operators = RouterSlot()
+    let (open, operators) = (RouterSlot(), RouterSlot())
     let listener = try listen(at: settings.listen, settings, tls: settings.tls, open)
     var admin: HTTPListener?
     if let address = settings.adminListen { admin = try listen(at: address, settings, tls: nil, operators) }

@@ -32,7 +32,7 @@
   const counted = (number, one, many = one + "s") => `${number.toLocaleString(locale)} ${number === 1 ? one : many}`;
 
   function heading(title, ...beside) {
-    document.title = (typeof title === "string" ? title : title.textContent) + " · Bramley console";
+    document.title = `${title.textContent ?? title} · Bramley console`;
     return el("div", { class: "heading" }, el("h1", { tabindex: "-1" }, title), ...beside);
   }
 
@@ -486,21 +486,20 @@
   async function keys() {
     const book = await read("keys");
     const kinds = { active: chip("signs", "good"), standby: chip("next"), retired: chip("retired", "muted") };
-    const fate = (key) =>
-      key.role === "active"
-        ? key.rotationRequested ? "gives way as soon as the next may sign"
-          : book.nextRotationAt === undefined ? "no rotation planned" : ["gives way ", age(book.nextRotationAt)]
-        : key.role === "standby" ? ["may sign ", age(key.readyAt)] : ["published, ends ", age(key.publishedUntil)];
-    const masters = new Set([...book.signingKeys.map((key) => key.masterKey), ...["liveSessions", "appleSecrets",
-      "auditEnds"].flatMap((name) => Object.keys(book[name + "ByMasterKey"]))]);
+    const fate = (key) => {
+      if (key.role === "standby") return ["may sign ", age(key.readyAt)];
+      if (key.role === "retired") return ["no longer published ", age(key.publishedUntil)];
+      return book.nextRotationAt === undefined ? "no rotation planned" : ["gives way ", age(book.nextRotationAt)];
+    };
+    const uses = ["liveSessions", "appleSecrets", "auditEnds"].map((name) => book[name + "ByMasterKey"]);
+    const masters = new Set(book.signingKeys.map((key) => key.masterKey).concat(uses.flatMap((counts) => Object.keys(counts))));
     return [
       heading("Keys"),
       panel("Signing keys", table("Signing keys", ["State", "Algorithm", "Key id", "Created", "Signs since", "Then"],
         book.signingKeys.map((key) => [kinds[key.role], key.alg, el("code", { class: "id" }, key.kid), dated(key.createdAt),
           dated(key.activeSince) ?? none(), el("span", {}, fate(key))]))),
       panel("Master keys", table("Master keys", ["Key", "Live sessions", "Apple’s secrets", "Ends of the audit", "Signing keys"],
-        [...masters].sort().map((id) => [code(id), book.liveSessionsByMasterKey[id] ?? 0,
-          book.appleSecretsByMasterKey[id] ?? 0, book.auditEndsByMasterKey[id] ?? 0,
+        [...masters].sort().map((id) => [code(id), ...uses.map((counts) => counts[id] ?? 0),
           book.signingKeys.filter((key) => key.masterKey === id).length]))),
       el("p", { class: "note" }, "Keys are changed by ", code("bramley keys rotate"), ", ", code("revoke"), " and ",
         code("rewrap"), ", on the machine that has the database."),
@@ -579,6 +578,7 @@
     if (byId("ask").open) byId("ask").close();
     document.title = "Bramley console";
     byId("main").replaceChildren();
+    byId("main").removeAttribute("aria-busy");
     tell("");
     byId("bar").hidden = true;
     byId("locked").hidden = false;
