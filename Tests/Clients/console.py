@@ -71,9 +71,11 @@ return { count, faults };
 
 # What sticks out of the window, or out of the part that it belongs to.
 OVERFLOW = """
+// A phone's window grows with what sticks out of the page, so that it is no measure.
+const width = document.documentElement.clientWidth;
 const wide = [...document.querySelectorAll("main *, #locked *")].filter((element) =>
-  element.checkVisibility() && !element.closest("svg, thead") && element.getBoundingClientRect().right > innerWidth + 0.5);
-const page = document.documentElement.scrollWidth > innerWidth ? ["the page"] : [];
+  element.checkVisibility() && !element.closest("svg, thead") && element.getBoundingClientRect().right > width + 0.5);
+const page = document.documentElement.scrollWidth > width ? ["the page"] : [];
 return page.concat(wide.map((element) => element.tagName + " " + element.textContent.slice(0, 40)));
 """
 
@@ -341,7 +343,8 @@ def overview():
         "queues": [[row[0], row[1], row[3]] for row in rows("Queues")],
         "tiles": text(".tiles"),
     }
-    one("#chart-signins ~ details summary").click()
+    # What is found may be renewed before it is clicked.
+    until(lambda: one("#chart-signins ~ details summary").click() or True)
     until(lambda: rows("Sign-ins"))
     table = rows("Sign-ins")
     seen["signIns"] = [str(sum(int(row[place]) for row in table)) for place in (1, 2)]
