@@ -165,7 +165,9 @@ package struct Endpoints: Sendable {
       administrator("GET", "/v1/admin/keys", .adminKeys) { call throws(Failure) in
         try await records.signingKeys(call)
       },
-      administrator("GET", "/v1/admin/activity", .adminActivity) { call in await overview.activity(call) },
+      administrator("GET", "/v1/admin/activity", .adminActivity) { call throws(Failure) in
+        try await overview.activity(call)
+      },
       administrator("GET", "/v1/admin/queues", .adminQueues) { call throws(Failure) in
         try await overview.queues(call)
       },

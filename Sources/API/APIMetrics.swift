@@ -89,6 +89,16 @@ package final class APIMetrics: Sendable {
     if let seconds { durations[route]?.observe(seconds) }
   }
 
+  /// Counts, where sign-ins and refreshes are, one that never came to its handler.
+  func count(_ reason: FailureReason, turnedAwayFrom route: String) {
+    switch RouteName(rawValue: route) {
+    case .signIn: countSignIn(reason.rawValue)
+    case .token: countRefresh(reason.rawValue)
+    case .firebaseHandOver: countHandOver(reason.rawValue)
+    default: break
+    }
+  }
+
   func countSignIn(_ outcome: String) { signIns.add(outcome) }
   func countHandOver(_ outcome: String) { handOvers.add(outcome) }
   func countNotification(_ outcome: String) { notifications.add(outcome) }

@@ -3,25 +3,45 @@ internal import HTTPServer
 /// Which pages may call from a browser (the Fetch standard, "CORS protocol"). The one cookie there
 /// is names a browser at Apple's page and lets nobody in, and credentials are never allowed here: letting every origin in
 /// gives a page nothing that it could not do without a browser.
+///
+/// Operators' routes are the exception: where they are, an operator's browser comes and a stranger often does not, so that
+/// the page of any site could try tokens there. Only origins that were named may call them.
 struct CrossOriginPolicy: Sendable {
   private let allowed: [String]
+  private let allowsAll: Bool
+  private let allowsAllToOperators: Bool
 
-  init(allowed: [String]) { self.allowed = allowed }
+  /// - Parameter isDevMode: Whether operators' routes are for every page too, on a machine that serves nobody else.
+  init(allowed: [String], isDevMode: Bool) {
+    self.allowed = allowed
+    allowsAll = allowed == ["*"]
+    allowsAllToOperators = allowsAll && isDevMode
+  }
+
+  /// Whether the page that a request comes from may call.
+  func allows(_ request: Request, ofOperators isOfOperators: Bool) -> Bool {
+    guard let origin = request.headers.first("Origin") else { return false }
+    return allowsEverybody(isOfOperators) || allowed.contains { $0.utf8.elementsEqual(origin.utf8) }
+  }
+
+  private func allowsEverybody(_ isOfOperators: Bool) -> Bool {
+    isOfOperators ? allowsAllToOperators : allowsAll
+  }
 
   /// Adds what every answer to a page needs, also an error: without it a page sees only "network failed".
-  func add(to response: inout Response, for request: Request) {
+  func add(to response: inout Response, for request: Request, ofOperators isOfOperators: Bool) {
     guard let origin = request.headers.first("Origin") else { return }
-    if allowed == ["*"] {
+    if allowsEverybody(isOfOperators) {
       response.headers.append("Access-Control-Allow-Origin", "*")
     } else {
       response.headers.append("Vary", "Origin")
-      guard allowed.contains(where: { $0.utf8.elementsEqual(origin.utf8) }) else { return }
+      guard allows(request, ofOperators: isOfOperators) else { return }
       response.headers.append("Access-Control-Allow-Origin", origin)
     }
     response.headers.append("Access-Control-Expose-Headers", "X-Request-Id, Retry-After, WWW-Authenticate")
   }
 
-  /// Adds what the answer to a preflight needs. The names of request headers vary with the SDK, so they are
+  /// Adds what the answer to a preflight needs, beside what every answer has. The names of request headers vary with the SDK, so they are
   /// given back as they were asked for.
   func addPreflight(to response: inout Response, for request: Request) {
     response.headers.append("Access-Control-Allow-Methods", "GET, POST, PATCH, DELETE, OPTIONS")

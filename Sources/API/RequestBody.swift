@@ -49,7 +49,9 @@ extension Request {
 
   /// The fields of the query of a route of our own, which knows these and no others: who misspells what is searched
   /// for is told so, and not shown everything. The key that names the caller may stand beside them.
-  func queryFields(named names: String...) throws(Failure) -> FormBody {
+  func queryFields(named names: String...) throws(Failure) -> FormBody { try queryFields(named: names) }
+
+  func queryFields(named names: [String]) throws(Failure) -> FormBody {
     let query = try queryFields()
     for name in query.names.sorted() where name != "key" {
       guard names.contains(name) else { throw Failure(.fieldUnknown, field: name) }

@@ -45,7 +45,7 @@ package final class RequestPolicy: Sendable {
     self.adminTokens = AdminTokens(adminTokens)
     self.isDevMode = isDevMode
     self.customTokenKeys = customTokenKeys
-    crossOrigin = CrossOriginPolicy(allowed: allowedOrigins)
+    crossOrigin = CrossOriginPolicy(allowed: allowedOrigins, isDevMode: isDevMode)
     self.limits = limits
     self.trustedProxies = trustedProxies
     self.returnURLs = Set(returnURLs.map { Array($0.utf8) })

@@ -34,19 +34,22 @@ package final class Router: Sendable {
     // Where every method has an answer, this one has no other: a proxy that asks whether to let a request pass takes
     // any 2xx for a yes.
     if request.method == "OPTIONS", match?.methods["*"] == nil {
-      return finished(preflight(call, match), call, route: "preflight")
+      return finished(preflight(call, match), call, match, route: "preflight")
     }
     var route: Route?
+    var wasAdmitted = false
     do throws(Failure) {
       guard let match else { throw Failure(.notFound) }
       let found = try match.route(for: request.method)
       route = found
-      let response = try await found.handler(admitted(call, to: found, match.parameters))
-      return finished(response, call, route: found.name)
+      let own = try admitted(call, to: found, match.parameters)
+      wasAdmitted = true
+      return finished(try await found.handler(own), call, match, route: found.name)
     } catch {
+      if let route, !wasAdmitted { metrics.count(error.reason, turnedAwayFrom: route.name) }
       var response = failureResponse(error, call, face: route?.face ?? .bramley)
       if error.reason == .methodNotAllowed { response.headers.append("Allow", allowedMethods(match)) }
-      return finished(response, call, route: route?.name ?? "none", reason: error.reason)
+      return finished(response, call, match, route: route?.name ?? "none", reason: error.reason)
     }
   }
 
@@ -72,8 +75,12 @@ package final class Router: Sendable {
       return response
     }
     let call = makeCall(request)
+    let match = match(call)
+    if let route = try? match?.route(for: request.method) {
+      metrics.count(failure.reason, turnedAwayFrom: route.name)
+    }
     return finished(
-      failureResponse(failure, call, face: .bramley), call, route: "none", reason: failure.reason)
+      failureResponse(failure, call, face: .bramley), call, match, route: "none", reason: failure.reason)
   }
 
   private func makeCall(_ request: Request) -> Call {
@@ -111,7 +118,9 @@ package final class Router: Sendable {
   private func preflight(_ call: Call, _ match: PathMatch?) -> Response {
     var response = Response(status: 204)
     response.headers.append("Allow", allowedMethods(match))
-    if call.request.headers.first("Access-Control-Request-Method") != nil {
+    if call.request.headers.first("Access-Control-Request-Method") != nil,
+      call.policy.crossOrigin.allows(call.request, ofOperators: match?.isOfOperators ?? false)
+    {
       call.policy.crossOrigin.addPreflight(to: &response, for: call.request)
     }
     return response
@@ -138,12 +147,13 @@ package final class Router: Sendable {
   private var retryAfter: Int64 { 1 + Int64(entropy.bytes(1).first ?? 0) % 5 }
 
   private func finished(
-    _ response: Response, _ call: Call, route: String, reason: FailureReason? = nil
+    _ response: Response, _ call: Call, _ match: PathMatch?, route: String, reason: FailureReason? = nil
   ) -> Response {
     var response = response
     response.headers.append("X-Request-Id", call.requestID)
     response.headers.append("X-Content-Type-Options", "nosniff")
-    call.policy.crossOrigin.add(to: &response, for: call.request)
+    call.policy.crossOrigin.add(
+      to: &response, for: call.request, ofOperators: match?.isOfOperators ?? false)
     report(
       route: route, status: response.status, reason: reason, requestID: call.requestID, request: call.request)
     return response

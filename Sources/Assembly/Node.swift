@@ -183,7 +183,9 @@ private func startMaintenance(
     issuer: issuer, storage: storage, ring: ring, rules: SigningKeyRules(settings), clock: clock,
     entropy: entropy, metrics: metrics, log: log)
   return [
-    Task { await maintain(directory, sweeper) { counts.noteActivity(at: clock.now()) } },
+    Task { await maintain(directory, sweeper) },
+    // Beside what may take long: what was counted belongs to its minute.
+    Task { await everySecond { counts.noteActivity(at: clock.now()) } },
     Task { await historian.follow() },
     Task { await historian.chain() },
     Task { await keyWatch.run(atStart: changes) },
@@ -319,16 +321,17 @@ private func report(_ news: StorageNews, to log: Log) {
   }
 }
 
-/// Background work of a node: Apple's keys every second if they are due, what was counted in it, forgotten rows every
-/// minute.
-private func maintain(
-  _ directory: KeyDirectory, _ sweeper: Sweeper, everySecond note: @Sendable () -> Void
-) async {
+/// Background work of a node: Apple's keys every second if they are due, forgotten rows every minute.
+private func maintain(_ directory: KeyDirectory, _ sweeper: Sweeper) async {
   var second = 0
-  while (try? await Task.sleep(for: .seconds(1))) != nil {
+  await everySecond {
     directory.tick()
-    note()
     second += 1
     if second.isMultiple(of: 60) { await sweeper.sweep() }
   }
+}
+
+/// Works until the task is cancelled.
+private func everySecond(_ work: () async -> Void) async {
+  while (try? await Task.sleep(for: .seconds(1))) != nil { await work() }
 }

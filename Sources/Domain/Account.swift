@@ -20,9 +20,7 @@ package struct EmailAddress: Hashable, Sendable {
       default: break
       }
     }
-    let isSpaceOrControl: (Unicode.Scalar) -> Bool = {
-      $0.properties.isWhitespace || (0x80...0x9F).contains($0.value)
-    }
+    let isSpaceOrControl: (Unicode.Scalar) -> Bool = { $0.properties.isWhitespace || isUnwanted($0) }
     guard text.utf8.count <= Limits.emailBytes, signs == 1, text.utf8.first != UInt8(ascii: "@"),
       text.utf8.last != UInt8(ascii: "@"), isASCII || !text.unicodeScalars.contains(where: isSpaceOrControl)
     else { return nil }

@@ -11,10 +11,12 @@ package protocol Identifier: Hashable, Sendable, CustomStringConvertible {
 extension Identifier {
   /// Nil unless the text is 1 to `maximumBytes` bytes of printable ASCII without spaces.
   package init?(_ text: String) {
-    guard (1...Self.maximumBytes).contains(text.utf8.count),
-      text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
-    else { return nil }
+    guard Self.isPlain(text) else { return nil }
     self.init(unchecked: text)
+  }
+
+  fileprivate static func isPlain(_ text: String) -> Bool {
+    (1...maximumBytes).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
   }
 
   package var description: String { text }
@@ -25,6 +27,12 @@ package struct AccountID: Identifier {
   package static let maximumBytes = 128
   package let text: String
   package init(unchecked text: String) { self.text = text }
+
+  /// As every identifier, and none that no path can name: browsers and proxies take these two away (RFC 3986 §5.2.4).
+  package init?(_ text: String) {
+    guard Self.isPlain(text), text != ".", text != ".." else { return nil }
+    self.init(unchecked: text)
+  }
 
   /// A new id of 28 characters `[A-Za-z0-9]`, as Firebase makes them (166 bits).
   package init(from entropy: Entropy) {

@@ -106,7 +106,8 @@ package func prefix(of text: String, characters: Int, bytes: Int) -> String? {
   return kept.isEmpty ? nil : kept
 }
 
-private func isUnwanted(_ scalar: Unicode.Scalar) -> Bool {
+/// Whether a character controls something, or makes the text around it look like another one.
+func isUnwanted(_ scalar: Unicode.Scalar) -> Bool {
   switch scalar.value {
   case 0x00...0x1F, 0x7F...0x9F: true
   case 0x2028, 0x2029, 0x202A...0x202E, 0x2066...0x2069, 0xFEFF: true

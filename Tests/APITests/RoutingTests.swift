@@ -163,6 +163,36 @@ private let routes = [
     }
   }
 
+  @Test
+  func `operators' routes can be called by pages of named origins alone, but on a machine of one's own`()
+    async throws
+  {
+    let own = echo("GET", "/v1/admin/things", "things", access: .administrator)
+    let page = "https://app.example"
+    for (origins, isDevMode, allowed) in [
+      (["*"], false, nil), ([page], false, page), (["https://b.example"], false, nil), (["*"], true, "*"),
+    ] {
+      let bench = try await Bench(
+        origins: origins, adminTokens: ["ann": "a-long-admin-token"], isDevMode: isDevMode,
+        routes: routes + [own])
+      let preflight = try await bench.send(
+        "OPTIONS", "/v1/admin/things",
+        headers: [
+          "Origin": page, "Access-Control-Request-Method": "GET",
+          "Access-Control-Request-Headers": "authorization", "Access-Control-Request-Private-Network": "true",
+        ])
+      #expect(preflight.headers.first("Access-Control-Allow-Origin") == allowed)
+      #expect(preflight.headers.first("Access-Control-Allow-Headers") == allowed.map { _ in "authorization" })
+      #expect(preflight.headers.first("Access-Control-Allow-Private-Network") == allowed.map { _ in "true" })
+      for token in ["a-long-admin-token", "another"] {
+        let answer = try await bench.send(
+          "GET", "/v1/admin/things", headers: ["Origin": page, "Authorization": "Bearer \(token)"])
+        #expect(answer.status == (token == "another" ? 401 : 200))
+        #expect(answer.headers.first("Access-Control-Allow-Origin") == allowed)
+      }
+    }
+  }
+
   private let closed = echo(
     "POST", "/v1/closed", "closed", host: .identityToolkit, face: .firebase, access: .app)
 }

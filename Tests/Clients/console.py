@@ -246,7 +246,20 @@ def administering():
     until(lambda: "enabled" in text("#outcome"))
     seen["enabledChips"] = text(".heading .chips")
 
+    # A deed whose answer gets lost.
+    browser.execute_script(
+        "const own = window.fetch; window.fetch = async (...all) => { const answer = await own(...all);"
+        "if (all[1].method === 'GET') return answer; window.fetch = own; throw new TypeError('lost'); };")
+    button("Disable account…").click()
+    button("Disable account", "#ask").click()
+    until(lambda: "not known" in text("#outcome"))
+    seen["afterLoss"] = text(".heading .chips")
+    button("Enable account").click()
+    until(lambda: "enabled" in text("#outcome"))
+
     sessions = rows("Sessions")
+    seen["ends"] = browser.execute_script(
+        "return [...document.querySelectorAll('main td button')].map((button) => button.ariaLabel)")
     button("End").click()
     button("End session", "#ask").click()
     until(lambda: "ended" in text("#outcome"))

@@ -28,7 +28,7 @@ private func account(_ profile: Profile, name: PersonName? = nil) throws -> Acco
     "", "a", "@", "a@", "@b", "a@b@c", "a b@c", "a@b\r\nBcc:x", "a@b\n", "a@b,c@d", "<a@b>", "\"a\"@b",
     "a\\@b", "a@b;c",
     "a@b\u{0}", "a@b\u{7f}", "a@b\u{85}", "a\u{a0}@b", "a@b\u{2028}", "a\u{3000}@b", "(a)@b", "a:b@c",
-    "a@[1.2.3.4]",
+    "a@[1.2.3.4]", "\u{202e}moc.elpmaxe@ada", "a\u{2066}@b",
   ])
   func `E11 implausible addresses are not`(_ text: String) {
     #expect(EmailAddress(text) == nil)

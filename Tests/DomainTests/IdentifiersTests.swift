@@ -26,6 +26,11 @@ import Testing
     #expect(ClientID(String(repeating: "a", count: 256)) == nil)
   }
 
+  @Test func `no account has an id that paths cannot name`() {
+    #expect(AccountID(".") == nil && AccountID("..") == nil)
+    #expect(AccountID("...") != nil && AccountID("%2e") != nil && Subject(".") != nil)
+  }
+
   @Test func `a new account id is twenty-eight letters and digits, each of them likely`() {
     let entropy = Entropy.seeded(3)
     var seen: Set<Character> = []

@@ -19,6 +19,23 @@ struct MetricsTests {
       })
   }
 
+  @Test func `sign-ins and refreshes that are turned away before they are read count by their reasons`()
+    async throws
+  {
+    try await withService(["BRAMLEY_API_KEYS": "the-key", "BRAMLEY_SERVICE_KEYS": "a-service-key"]) {
+      service in
+      _ = try await service.trySignIn(Mint.credential())
+      _ = try await service.send(.post("/v1/token?key=other", json: "{}"))
+      let large = String(repeating: "x", count: 200_000)
+      _ = try await service.send(
+        .post("/v1/signInWithIdp", json: large, headers: [("X-API-Key", "the-key")]))
+      let counted = try await samples(service)
+      #expect(counted[#"bramley_sign_ins_total{outcome="api_key_missing"}"#] == 1)
+      #expect(counted[#"bramley_sign_ins_total{outcome="body_too_large"}"#] == 1)
+      #expect(counted[#"bramley_refreshes_total{outcome="api_key_invalid"}"#] == 1)
+    }
+  }
+
   @Test func `counts move with what happens`() async throws {
     try await withService { service in
       let before = try await samples(service)

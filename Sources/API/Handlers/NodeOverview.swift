@@ -12,7 +12,8 @@ struct NodeOverview: Sendable {
   let now: @Sendable () -> UnixTime
 
   /// What this node did in the last sixty minutes; it reads nothing of the database, so that it is there in an outage too.
-  func activity(_ call: Call) async -> Response {
+  func activity(_ call: Call) async throws(Failure) -> Response {
+    _ = try call.request.queryFields(named: [])
     let (now, readiness) = (now(), await readiness())
     let record = metrics.activity(at: now)
     var out = JSONWriter(reserving: 256 * (record.minutes.count + 1))
@@ -25,6 +26,7 @@ struct NodeOverview: Sendable {
 
   /// What waits, whoever of the nodes does it, without whose it is.
   func queues(_ call: Call) async throws(Failure) -> Response {
+    _ = try call.request.queryFields(named: [])
     let (work, agenda, webhooks) = try await stored { () throws(StorageError) in
       (
         try await storage.appleWorkCounts(), try await storage.appleAgenda(),

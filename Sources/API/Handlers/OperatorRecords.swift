@@ -32,6 +32,7 @@ struct OperatorRecords: Sendable {
   }
 
   func signingKeys(_ call: Call) async throws(Failure) -> Response {
+    _ = try call.request.queryFields(named: [])
     let (book, counts, chain, secrets) = try await stored { () throws(StorageError) in
       (
         try await storage.signingKeys(), try await storage.sessionCounts(within: limits, at: now()),

@@ -67,7 +67,9 @@
   const clock = new Intl.DateTimeFormat(locale, { timeStyle: "short" });
   const relative = new Intl.RelativeTimeFormat("en", { numeric: "always", style: "long" });
   const units = [["year", 31556952], ["month", 2629746], ["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
-  const present = () => Math.floor(Date.now() / 1000);
+  // By the service's clock: this machine's may be another.
+  let ahead = 0;
+  const present = () => Math.floor(Date.now() / 1000) + ahead;
 
   function distance(seconds) {
     const away = seconds - present();
@@ -93,6 +95,8 @@
       Object.assign(this, { reason, requestId });
     }
   }
+  // Nothing came back, which does not say that nothing was done.
+  class Silence extends Error {}
 
   async function call(method, path, { body, signal } = {}) {
     const bearer = token;
@@ -107,8 +111,10 @@
       json = await answer.json();
     } catch (fault) {
       if (signal?.aborted) throw fault;
-      throw new Refusal("The service does not answer. Is it running, and is the way to it open?");
+      throw new Silence("The service does not answer. Is it running, and is the way to it open?");
     }
+    const told = Date.parse(answer.headers.get("Date"));
+    if (told) ahead = Math.round((told - Date.now()) / 1000);
     if (answer.ok) return json;
     const detail = json.error?.details?.[0] ?? {};
     const text = (json.error?.message ?? `Status ${answer.status}.`).replace(/^[A-Z_]+ : /, "");
@@ -138,7 +144,7 @@
   function ask({ title, effect, verb, typed }) {
     const [dialog, word, doIt] = ["ask", "ask-word", "ask-do"].map(byId);
     byId("ask-title").replaceChildren(...[title].flat());
-    byId("ask-effect").replaceChildren(...effect.map((line) => el("p", {}, line)));
+    byId("ask-effect").replaceChildren(...effect.map((line) => el("p", {}, ...[line].flat())));
     byId("ask-typed").hidden = !typed;
     word.value = "";
     const isMeant = () => !typed || word.value === typed || word.value === "delete";
@@ -159,16 +165,30 @@
     });
   }
 
-  // Does something and says what came of it; then shows the view again.
+  // Does something, once at a time, and says what came of it; then shows the view again, unless that is another by now.
+  let isActing = false;
   async function act(question, work, then = show) {
-    if (question && !(await ask(question))) return;
+    if (isActing || (question && !(await ask(question)))) return;
+    const [bearer, place] = [token, location.hash];
+    const isHere = () => token === bearer && location.hash === place;
+    isActing = true;
+    document.body.setAttribute("aria-busy", "true");
+    let said, isFault = false;
     try {
-      const said = await work();
-      await then();
-      tell(said);
+      said = await work();
+      if (isHere()) await then();
     } catch (fault) {
-      if (token) tell("Not done. " + faultText(fault), true);
+      isFault = true;
+      said = fault instanceof Silence
+        ? "Whether it was done is not known: no answer came. Look before you try again."
+        : "Not done. " + faultText(fault);
+      // What is shown may be as it was.
+      if (fault instanceof Silence && isHere()) await show();
+    } finally {
+      isActing = false;
+      document.body.removeAttribute("aria-busy");
     }
+    if (token && token === bearer) tell(said, isFault);
   }
   const button = (text, kind, onclick) => el("button", { type: "button", class: kind, onclick }, text);
 
@@ -270,6 +290,8 @@
     const note = el("p", { class: "muted", role: "status" }, "Of this node, renewed every ten seconds.");
     const draw = async () => {
       const [activity, queues] = await Promise.all([read("activity"), read("queues").catch((fault) => fault)]);
+      // Whoever is copying something goes on.
+      if (place.contains(getSelection().anchorNode) && !getSelection().isCollapsed) return;
       const opened = [...place.querySelectorAll("details")].map((part) => part.open);
       const focused = [...place.querySelectorAll("summary")].indexOf(document.activeElement);
       place.replaceChildren(...overviewParts(activity, queues));
@@ -336,8 +358,10 @@
 
   async function find(text) {
     const search = async (query) => (await read("users?" + new URLSearchParams(query))).users[0];
-    if (text.includes("@")) return search({ email: text });
-    return (await search({ id: text })) ?? search({ providerId: "apple.com", subject: text });
+    // An id may look like an address.
+    return (text.includes("@") && (await search({ email: text })))
+      || (/^[!-~]{1,128}$/.test(text) && (await search({ id: text })))
+      || (!text.includes("@") && search({ providerId: "apple.com", subject: text }));
   }
 
   function searchForm() {
@@ -395,8 +419,10 @@
           ["Claims", user.customClaims && code(JSON.stringify(user.customClaims))],
         ])),
         panel("At Apple", appleFacts(user))),
-      sessionPanel(user), actionPanel(user),
-      panel("Audit", lines instanceof Error ? el("p", { class: "empty" }, faultText(lines)) : auditTable(lines.entries, true)),
+      actionPanel(user), sessionPanel(user),
+      panel("Audit", lines instanceof Error ? el("p", { class: "empty" }, faultText(lines)) : auditTable(lines.entries, true),
+        lines.entries?.length === 50 && el("p", { class: "note" },
+          "The last fifty lines; ", code(`bramley audit list --account ${id}`), " has the others.")),
     ];
   }
 
@@ -423,23 +449,28 @@
 
   function sessionPanel(user) {
     const path = userPath(user.localId) + "/sessions";
+    const deviceOf = ({ device, sessionId }) =>
+      [device?.name ?? device?.model ?? "device not named", "session " + sessionId.slice(0, 8)];
     const end = (session) => act({
       title: "End this session?", verb: "End session",
-      effect: ["The device is signed out at once: its tokens are refused from now on. The person can sign in again."],
+      effect: [[foreign(deviceOf(session)[0]), ", ", deviceOf(session)[1]],
+        "The device is signed out at once: its tokens are refused from now on. The person can sign in again."],
     }, async () => {
       await call("DELETE", path + "/" + session.sessionId);
       return "The session has ended.";
     });
-    const rows = user.sessions.map((session) => [
+    const rows = user.sessions.slice(0, 100).map((session) => [
       session.device
         ? el("span", { class: "who" }, foreign(session.device.name ?? session.device.model ?? "device"),
           muted(foreign([session.device.model, session.device.os, session.device.appVersion].filter(Boolean).join(" · "))))
         : muted("device not named"),
       el("code", { title: session.sessionId }, session.sessionId.slice(0, 8)), age(session.createdAt), age(session.lastUsedAt), age(session.expiresAt),
-      button("End", "small", () => end(session)),
+      fill(button("End", "small", () => end(session)), { "aria-label": "End: " + deviceOf(session).join(", ") }, []),
     ]);
     return panel("Sessions", table("Sessions", ["Device", "Session", "Opened", "Last used", "Ends", ""], rows,
-      "No session is open. The person has to sign in again to use the app."));
+      "No session is open. The person has to sign in again to use the app."),
+    user.sessions.length > rows.length && el("p", { class: "note" },
+      `${rows.length} of ${counted(user.sessions.length, "session")}; `, code(`bramley users show ${user.localId}`), " has all."));
   }
 
   function actionPanel(user) {
@@ -516,7 +547,10 @@
     return table("Audit", ["When", "What", "By", !isOfOne && "Account", "From", "Detail"].filter(Boolean),
       lines.map((line) => [
         instant(line.at, exact.format(line.at * 1000)), code(line.action), foreign(line.actor), !isOfOne && whose(line),
-        line.address ? code(line.address) : none(), line.detail ? foreign(line.detail) : none(),
+        line.address ? code(line.address) : none(),
+        line.detail || line.session ? el("span", { title: line.requestId && "request " + line.requestId },
+          line.detail && foreign(line.detail), line.detail && line.session && " · ",
+          line.session && ["session ", code(line.session.slice(0, 8))]) : none(),
       ].filter(Boolean)), isOfOne ? "Nothing is written down of this account." : "Nothing is written down here.");
   }
 
@@ -576,6 +610,10 @@
     visit.abort();
     visit = new AbortController();
     if (byId("ask").open) byId("ask").close();
+    for (const id of ["ask-title", "ask-effect"]) byId(id).replaceChildren();
+    byId("ask-word").value = "";
+    // What is in the address may be somebody's.
+    if (why === "" && location.hash.includes(":")) history.replaceState(null, "", "#overview");
     document.title = "Bramley console";
     byId("main").replaceChildren();
     byId("main").removeAttribute("aria-busy");
@@ -606,6 +644,10 @@
     document.querySelector("#main h1, #locked-title").focus();
   });
   addEventListener("hashchange", () => { if (token) show(); });
+  // The view that is there already is read again.
+  byId("bar").addEventListener("click", (event) => {
+    if (token && event.target.closest("a")?.hash === location.hash) show();
+  });
   addEventListener("pagehide", () => lock());
   byId("token").focus();
 })();

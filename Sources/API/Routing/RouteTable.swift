@@ -39,6 +39,11 @@ struct PathMatch: Sendable {
     throw Failure(.methodNotAllowed)
   }
 
+  /// Whether operators alone come here.
+  var isOfOperators: Bool {
+    methods.values.allSatisfy { $0.access == .administrator || $0.access == .administratorPage }
+  }
+
   /// What is left of it; nil when nothing is.
   func limited(to isThere: (Route) -> Bool) -> PathMatch? {
     guard methods.contains(where: { !isThere($0.value) }) else { return self }

@@ -102,12 +102,19 @@ struct ConsoleTests {
       #expect(seen.text("disabled") == "The account is disabled.")
       #expect(seen.text("chips") == "disabled")
       #expect(seen.text("enabledChips") == "")
+      #expect(seen.text("afterLoss") == "disabled")
+      #expect(
+        Set(seen.texts("ends"))
+          == Set(people.map { "End: device not named, session " + $0.sessionID.prefix(8) }))
       #expect(seen.integer("sessionsThen") == 2)
       #expect(people.contains { $0.sessionID.hasPrefix(seen.text("endedSession") ?? "?") })
       #expect(seen.text("endedAll") == "2 sessions have ended.")
       let deeds = seen.texts("audit")
       #expect(
-        deeds.prefix(4) == ["sessions_ended", "signed_out", "account_enabled", "account_disabled"])
+        deeds.prefix(6) == [
+          "sessions_ended", "signed_out", "account_enabled", "account_disabled", "account_enabled",
+          "account_disabled",
+        ])
       #expect(seen.texts("mayDelete") == ["False", "False", "False", "True"])
       #expect(seen.integer("statusAfterCancel") == 200)
       #expect(seen.text("deleted") == "The account \(id) is deleted.")
