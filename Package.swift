@@ -113,6 +113,8 @@ let package = Package(
       resources: [
         .embedInCode("Resources/openapi.yaml"), .embedInCode("Resources/signin-demo.html"),
         .embedInCode("Resources/signin-demo.js"), .embedInCode("Resources/signin-demo.css"),
+        .embedInCode("Resources/console.html"), .embedInCode("Resources/console.js"),
+        .embedInCode("Resources/console.css"),
       ]),
     module(
       "Settings", ["CYAML", "Domain", "Crypto", "AppleIdentity", "FirebaseIdentity", "Sessions", "Telemetry"]),

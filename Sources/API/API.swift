@@ -17,6 +17,7 @@ package struct Endpoints: Sendable {
   package let firebase: FirebaseSource?
   package let issuer: SessionIssuer
   package let storage: any Storage
+  package let signingKeyRules: SigningKeyRules
   package let projectID: String
   package let publicURL: String
   /// Where Apple's page for browsers is.
@@ -33,7 +34,7 @@ package struct Endpoints: Sendable {
 
   package init(
     directory: KeyDirectory, firebase: FirebaseSource?, issuer: SessionIssuer, storage: any Storage,
-    projectID: String,
+    signingKeyRules: SigningKeyRules, projectID: String,
     publicURL: String, appleBaseURL: String,
     linking: AccountLinking, allowsAnonymous: Bool, isDevMode: Bool, entropy: Entropy, clock: WallClock,
     log: Log, metrics: Metrics, readiness: @escaping @Sendable () async -> Readiness
@@ -42,6 +43,7 @@ package struct Endpoints: Sendable {
     self.firebase = firebase
     self.issuer = issuer
     self.storage = storage
+    self.signingKeyRules = signingKeyRules
     self.projectID = projectID
     self.publicURL = publicURL
     self.appleBaseURL = appleBaseURL
@@ -120,7 +122,8 @@ package struct Endpoints: Sendable {
         open("GET", "/livez", .live) { call in health.live(call) },
         open("GET", "/readyz", .ready) { call in await health.ready(call) },
       ] + firebaseRoutes.all + (isDevMode ? firebaseRoutes.emulator + demoRoutes : []),
-      [open("GET", "/metrics", .metrics) { call in documents.metrics(call) }] + administratorRoutes
+      [open("GET", "/metrics", .metrics) { call in documents.metrics(call) }]
+        + administratorRoutes(counts) + Console.routes
     )
   }
 
@@ -134,9 +137,11 @@ package struct Endpoints: Sendable {
   }
 
   /// What administrators call by our own names.
-  private var administratorRoutes: [Route] {
+  private func administratorRoutes(_ counts: APIMetrics) -> [Route] {
     let users = UserAdministration(accounts: accounts, limits: issuer.rules.limits)
-    let records = OperatorRecords(storage: storage, rules: issuer.rules, now: accounts.now)
+    let records = OperatorRecords(
+      storage: storage, limits: issuer.rules.limits, keyRules: signingKeyRules, now: accounts.now)
+    let overview = NodeOverview(storage: storage, metrics: counts, readiness: readiness, now: accounts.now)
     let (user, sessions) = ("/v1/admin/users/{user}", "/v1/admin/users/{user}/sessions")
     return [
       administrator("GET", "/v1/admin/users", .adminUsers) { call throws(Failure) in
@@ -159,6 +164,10 @@ package struct Endpoints: Sendable {
       },
       administrator("GET", "/v1/admin/keys", .adminKeys) { call throws(Failure) in
         try await records.signingKeys(call)
+      },
+      administrator("GET", "/v1/admin/activity", .adminActivity) { call in await overview.activity(call) },
+      administrator("GET", "/v1/admin/queues", .adminQueues) { call throws(Failure) in
+        try await overview.queues(call)
       },
     ]
   }
@@ -230,6 +239,9 @@ package enum RouteName: String, Sendable, CaseIterable {
   case adminSessions = "admin_sessions"
   case adminAudit = "admin_audit"
   case adminKeys = "admin_keys"
+  case adminActivity = "admin_activity"
+  case adminQueues = "admin_queues"
+  case console
   case accountLookup = "account_lookup"
   case accountUpdate = "account_update"
   case accountDelete = "account_delete"

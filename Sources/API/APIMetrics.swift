@@ -1,6 +1,8 @@
+package import Domain
 package import Telemetry
 internal import ProviderTokens
 internal import Storage
+internal import Synchronization
 
 /// What the API counts. Every label value comes from a route table or an enum, never from a request.
 package final class APIMetrics: Sendable {
@@ -13,8 +15,10 @@ package final class APIMetrics: Sendable {
   let unknownKeyIDs: Counter
   let lateRepeats: Counter
   let reuses: Counter
+  private let record: Mutex<ActivityRecord>
 
-  package init(_ metrics: Metrics) {
+  /// - Parameter startedAt: When this node began to count.
+  package init(_ metrics: Metrics, startedAt: UnixTime) {
     let statuses = Set(FailureReason.allCases.map(\.row.status) + [200, 204, 304, 401]).sorted()
     let names = (RouteName.allCases.map(\.rawValue) + ["none", "preflight"]).sorted()
     let requests = Dictionary(
@@ -66,6 +70,18 @@ package final class APIMetrics: Sendable {
       "bramley_refresh_token_reuses_total", help: "Sessions ended because an old refresh token came back.")
     self.requests = requests
     self.durations = durations
+    record = Mutex(ActivityRecord(since: startedAt))
+  }
+
+  /// Notes what was counted since the last time, as of this minute.
+  package func noteActivity(at now: UnixTime) { _ = activity(at: now) }
+
+  /// What happened in each of the last minutes, up to now.
+  func activity(at now: UnixTime) -> ActivityRecord {
+    record.withLock { record in
+      record.take(ActivityCounts(signIns: signIns.counted, refreshes: refreshes.counted), at: now)
+      return record
+    }
   }
 
   func count(route: String, status: Int, seconds: Double?) {

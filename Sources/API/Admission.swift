@@ -29,7 +29,7 @@ extension RequestPolicy {
     switch access {
     case .open, .app: true
     case .service: hasAdministrators || !serviceKeys.isEmpty
-    case .administrator: hasAdministrators
+    case .administrator, .administratorPage: hasAdministrators
     }
   }
 
@@ -38,7 +38,7 @@ extension RequestPolicy {
   /// - Returns: The administrator who sent it, where the route has to do with them.
   func admit(_ request: Request, to route: Route) throws(Failure) -> String? {
     switch route.access {
-    case .open: return nil
+    case .open, .administratorPage: return nil
     case .app:
       // A bearer that is nobody's among them is somebody's session, perhaps: the handler's to judge.
       if route.face == .firebase, let administrator = administrator(of: request) { return administrator }

@@ -115,4 +115,19 @@ extension Response {
       status: status,
       headers: ["Content-Type": "application/json; charset=utf-8", "Cache-Control": cacheControl], body: body)
   }
+
+  /// A part of a page out of the program: its text, its script or its style. Nothing in it may be inline or come from
+  /// elsewhere, no text may become markup, and no other page has a hold on it.
+  static func page(_ body: [UInt8], _ type: String) -> Response {
+    Response(
+      status: 200,
+      headers: [
+        "Content-Type": "\(type); charset=utf-8", "Cache-Control": "no-store",
+        "Content-Security-Policy":
+          "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; "
+          + "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+        "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
+        "Referrer-Policy": "no-referrer",
+      ], body: body)
+  }
 }

@@ -1,4 +1,5 @@
 package import Domain
+package import Sessions
 package import Storage
 package import Wire
 
@@ -82,6 +83,18 @@ extension Session {
   }
 }
 
+extension AppleGrant {
+  /// That a refresh token of Apple's is kept, without the token. Times are seconds since 1970.
+  package var json: [UInt8] {
+    var out = JSONWriter(reserving: 128)
+    out.member("clientId", client.text)
+    out.member("obtainedAt", obtainedAt.seconds)
+    if let checkedAt { out.member("checkedAt", checkedAt.seconds) }
+    out.member("nextCheckAt", dueAt.seconds)
+    return out.finish()
+  }
+}
+
 extension AppleWork {
   /// A call to Apple that waits, without what is sent. Times are seconds since 1970.
   package var json: [UInt8] {
@@ -102,10 +115,13 @@ extension SigningKeyBook {
   /// The signing keys without their private parts, and what else hangs on each master key.
   package func json(
     liveSessions: [MasterKeyID: Int], auditEnds: [MasterKeyID: Int], appleSecrets: [MasterKeyID: Int],
-    leeway: Int64
+    rules: SigningKeyRules
   ) -> [UInt8] {
     var out = JSONWriter(reserving: 512 * (keys.count + 1))
-    out.member("signingKeys", jsonArray: keys.map { $0.json(leeway: leeway) })
+    out.member("signingKeys", jsonArray: keys.map { $0.json(leeway: rules.leeway) })
+    if let time = SigningKeyPlan.nextRotation(in: self, rules: rules) {
+      out.member("nextRotationAt", time.seconds)
+    }
     for (name, counts) in [
       ("liveSessionsByMasterKey", liveSessions), ("auditEndsByMasterKey", auditEnds),
       ("appleSecretsByMasterKey", appleSecrets),

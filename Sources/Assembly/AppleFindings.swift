@@ -74,7 +74,7 @@ func examineIDs(_ settings: Settings, with fetcher: any HTTPFetching) async -> [
 private let askedClients = 8
 
 /// Lines of the audit that are looked at for losses.
-private let newestLines: Int64 = 5000
+private let newestLines = 5000
 
 /// Of what was given up: events that the back end never took, and revocations that Apple never heard of.
 func examineLosses(in storage: any Storage) async throws(StorageError) -> [Finding] {
@@ -87,9 +87,7 @@ func examineLosses(in storage: any Storage) async throws(StorageError) -> [Findi
         detail: "\(dead) events were given up; see `bramley webhooks list`"))
   }
   // Of the newest lines: all of them may be millions.
-  let last = try await storage.auditChain().head?.position ?? 0
-  let lines = try await storage.audit(
-    AuditQuery(after: max(last - newestLines, 0), account: nil, limit: 2 * Int(newestLines)))
+  let lines = try await storage.audit(AuditQuery(.before(.max), account: nil, limit: newestLines))
   let lost = lines.count { line in
     let words = line.entry.detail?.split(separator: " ").map(String.init) ?? []
     return line.entry.action == .appleWorkGivenUp && words.count == 2

@@ -39,8 +39,7 @@ package final class Node: Sendable {
     let directory = startDirectory(settings, fetcher: fetcher, metrics: metrics, log: log)
     let firebase = settings.firebase.map { startFirebase($0, fetcher: fetcher, metrics: metrics, log: log) }
 
-    let open = RouterSlot()
-    let operators = RouterSlot()
+    let (open, operators) = (RouterSlot(), RouterSlot())
     let listener = try listen(at: settings.listen, settings, tls: settings.tls, open)
     var admin: HTTPListener?
     if let address = settings.adminListen { admin = try listen(at: address, settings, tls: nil, operators) }
@@ -60,9 +59,10 @@ package final class Node: Sendable {
     let isStopping = Flag()
     let endpoints = Endpoints(
       directory: directory, firebase: firebase, issuer: issuer, storage: storage,
-      projectID: settings.projectID, publicURL: publicURL, appleBaseURL: settings.appleBaseURL,
-      linking: settings.accountLinking, allowsAnonymous: settings.allowsAnonymous,
-      isDevMode: settings.isDevMode, entropy: entropy, clock: clock, log: log, metrics: metrics.registry,
+      signingKeyRules: SigningKeyRules(settings), projectID: settings.projectID, publicURL: publicURL,
+      appleBaseURL: settings.appleBaseURL, linking: settings.accountLinking,
+      allowsAnonymous: settings.allowsAnonymous, isDevMode: settings.isDevMode, entropy: entropy,
+      clock: clock, log: log, metrics: metrics.registry,
       readiness: {
         Readiness(
           database: await probe.isReady() && !watch.isBlind, signingKey: issuer.keys.canSign,
@@ -70,7 +70,7 @@ package final class Node: Sendable {
       })
     let reloading = Reloading(
       settings, storage: storage, issuer: issuer, log: log, entropy: entropy, clock: clock)
-    let counts = APIMetrics(metrics.registry)
+    let counts = APIMetrics(metrics.registry, startedAt: clock.now())
     let tables = endpoints.tables(counts)
     func router(_ routes: [Route]) -> Router {
       Router(
@@ -82,7 +82,7 @@ package final class Node: Sendable {
     maintenance =
       startMaintenance(
         settings, issuer: issuer, changes: settled.changes, directory: directory, storage: storage,
-        ring: ring, clock: clock, entropy: entropy, metrics: metrics, log: log)
+        ring: ring, clock: clock, entropy: entropy, metrics: metrics, counts: counts, log: log)
       + [
         startAppleWorker(
           settings, issuer: issuer, access: reloading.apple, directory: directory, fetcher: fetcher,
@@ -171,7 +171,7 @@ private func startFirebase(
 private func startMaintenance(
   _ settings: Settings, issuer: SessionIssuer, changes: [SigningKeyChange], directory: KeyDirectory,
   storage: any CountedStorage, ring: MasterKeyRing, clock: WallClock, entropy: Entropy, metrics: NodeMetrics,
-  log: Log
+  counts: APIMetrics, log: Log
 ) -> [Task<Void, Never>] {
   let holder = hexText(entropy.bytes(16))
   let sweeper = Sweeper(
@@ -184,7 +184,7 @@ private func startMaintenance(
     issuer: issuer, storage: storage, ring: ring, rules: SigningKeyRules(settings), clock: clock,
     entropy: entropy, metrics: metrics, log: log)
   return [
-    Task { await maintain(directory, sweeper) },
+    Task { await maintain(directory, sweeper) { counts.noteActivity(at: clock.now()) } },
     Task { await historian.follow() },
     Task { await historian.chain() },
     Task { await keyWatch.run(atStart: changes) },
@@ -303,11 +303,15 @@ private func report(
   }
 }
 
-/// Background work of a node: Apple's keys every second if they are due, forgotten rows every minute.
-private func maintain(_ directory: KeyDirectory, _ sweeper: Sweeper) async {
+/// Background work of a node: Apple's keys every second if they are due, what was counted in it, forgotten rows every
+/// minute.
+private func maintain(
+  _ directory: KeyDirectory, _ sweeper: Sweeper, everySecond note: @Sendable () -> Void
+) async {
   var second = 0
   while (try? await Task.sleep(for: .seconds(1))) != nil {
     directory.tick()
+    note()
     second += 1
     if second.isMultiple(of: 60) { await sweeper.sweep() }
   }

@@ -1,14 +1,14 @@
 package import Domain
+package import Sessions
 package import Settings
 package import Storage
 internal import Crypto
-internal import Sessions
 
 // What an operator orders of the signing keys, done from a command: one more node, which the others notice.
 
 extension SigningKeyRules {
   /// As a node with these settings has them.
-  init(_ settings: Settings) {
+  package init(_ settings: Settings) {
     self.init(
       algorithm: settings.sessionAlgorithm, rotation: settings.keyRotation, lifetime: settings.sessionTTL,
       leeway: settings.clockLeeway)

@@ -77,7 +77,7 @@ extension SQLLedger {
   }
 
   private func insert(_ entry: AuditEntry, placesBehind: Int64?) throws(StorageError) {
-    try statements.insertAuditEntry.run { slots in
+    try statements.audit.insert.run { slots in
       slots.add(entry.at)
       slots.add(entry.action.rawValue)
       slots.add(entry.actor)
@@ -95,17 +95,15 @@ extension SQLLedger {
     let read: (inout Row) throws(StorageError) -> ChainedEntry = { (row) throws(StorageError) in
       try row.chainedEntry()
     }
-    if let account = query.account {
-      return try statements.auditOfAccount.all(
-        { slots in
-          slots.add(account.text)
-          slots.add(query.after)
-          slots.add(Int64(query.limit))
-        }, read)
-    }
-    return try statements.auditAfter.all(
+    let (place, ofAccount, ofAll) =
+      switch query.start {
+      case .after(let place): (place, statements.audit.ofAccountAfter, statements.audit.after)
+      case .before(let place): (place, statements.audit.ofAccountBefore, statements.audit.before)
+      }
+    return try (query.account == nil ? ofAll : ofAccount).all(
       { slots in
-        slots.add(query.after)
+        if let account = query.account { slots.add(account.text) }
+        slots.add(place)
         slots.add(Int64(query.limit))
       }, read)
   }
@@ -119,7 +117,7 @@ extension SQLLedger {
     let lines = try audit(AuditQuery(after: after, account: nil, limit: digests.count))
     guard lines.count == digests.count, lines.last?.entry.position == head.position else { throw .corrupt }
     for (line, digest) in zip(lines, digests) {
-      try statements.sealAuditEntry.run { slots in
+      try statements.audit.sealEntry.run { slots in
         slots.add(line.entry.position)
         slots.add(digest)
       }
@@ -128,12 +126,12 @@ extension SQLLedger {
   }
 
   package mutating func truncateAudit(to anchor: AuditSeal) throws(StorageError) {
-    try statements.deleteAuditUpTo.run { slots in slots.add(anchor.position) }
+    try statements.audit.deleteUpTo.run { slots in slots.add(anchor.position) }
     try write(anchor, as: .anchor)
   }
 
   private func auditSeal(_ end: AuditEnd) throws(StorageError) -> AuditSeal? {
-    try statements.auditSeal.first { slots in
+    try statements.audit.seal.first { slots in
       slots.add(end.rawValue)
     } _: { (row: inout Row) throws(StorageError) in
       AuditSeal(
@@ -143,7 +141,7 @@ extension SQLLedger {
   }
 
   package mutating func write(_ seal: AuditSeal, as end: AuditEnd) throws(StorageError) {
-    try statements.writeAuditSeal.run { slots in
+    try statements.audit.writeSeal.run { slots in
       slots.add(end.rawValue)
       slots.add(seal.position)
       slots.add(seal.digest)

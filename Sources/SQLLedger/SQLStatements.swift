@@ -22,8 +22,8 @@ package final class SQLStatements<Statement: SQLStatement> {
   let deleteRevocationsBefore: Statement
   /// Both are there where places come from counters.
   let takeRevocationPlaces, takeAuditPlaces: Statement?
-  let insertAuditEntry, auditAfter, auditOfAccount, sealAuditEntry, deleteAuditUpTo: Statement
-  let auditSeal, writeAuditSeal, lease, writeLease: Statement
+  let lease, writeLease: Statement
+  let audit: AuditStatements<Statement>
   let apple: AppleStatements<Statement>
   let notifications: NotificationStatements<Statement>
   let webhooks: WebhookStatements<Statement>
@@ -101,20 +101,34 @@ package final class SQLStatements<Statement: SQLStatement> {
     endOfRevocations = try prepare(HistorySQL.endOfRevocations)
     lastRevocation = try prepare(dialect.lastRevocation)
     deleteRevocationsBefore = try prepare(HistorySQL.deleteRevocationsBefore)
-    insertAuditEntry = try prepare(dialect.insertAuditEntry)
-    auditAfter = try prepare(HistorySQL.auditAfter)
-    auditOfAccount = try prepare(HistorySQL.auditOfAccount)
-    sealAuditEntry = try prepare(HistorySQL.sealAuditEntry)
-    deleteAuditUpTo = try prepare(HistorySQL.deleteAuditUpTo)
-    auditSeal = try prepare(HistorySQL.auditSeal)
-    writeAuditSeal = try prepare(HistorySQL.writeAuditSeal)
     lease = try prepare(HistorySQL.lease)
     writeLease = try prepare(HistorySQL.writeLease)
+    audit = try AuditStatements(for: dialect, prepare)
     apple = try AppleStatements(prepare)
     notifications = try NotificationStatements(prepare)
     webhooks = try WebhookStatements(for: dialect, prepare)
     transfers = try TransferStatements(prepare)
     imports = try ImportStatements(prepare)
+  }
+}
+
+/// Those about the audit.
+final class AuditStatements<Statement: SQLStatement> {
+  let insert, after, before, ofAccountAfter, ofAccountBefore, sealEntry, deleteUpTo, seal,
+    writeSeal: Statement
+
+  init<Fault: Error>(
+    for dialect: SQLDialect, _ prepare: (String) throws(Fault) -> Statement
+  ) throws(Fault) {
+    insert = try prepare(dialect.insertAuditEntry)
+    after = try prepare(HistorySQL.auditAfter)
+    before = try prepare(HistorySQL.auditBefore)
+    ofAccountAfter = try prepare(HistorySQL.auditOfAccount)
+    ofAccountBefore = try prepare(HistorySQL.auditOfAccountBefore)
+    sealEntry = try prepare(HistorySQL.sealAuditEntry)
+    deleteUpTo = try prepare(HistorySQL.deleteAuditUpTo)
+    seal = try prepare(HistorySQL.auditSeal)
+    writeSeal = try prepare(HistorySQL.writeAuditSeal)
   }
 }
 

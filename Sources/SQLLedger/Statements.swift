@@ -230,6 +230,16 @@ enum HistorySQL {
     WHERE account = ?1 AND position > ?2 ORDER BY position LIMIT ?3
     """
 
+  static let auditBefore = """
+    SELECT position, at, action, actor, account, session, address, request_id, detail, digest FROM audit
+    WHERE position < ?1 ORDER BY position DESC LIMIT ?2
+    """
+
+  static let auditOfAccountBefore = """
+    SELECT position, at, action, actor, account, session, address, request_id, detail, digest FROM audit
+    WHERE account = ?1 AND position < ?2 ORDER BY position DESC LIMIT ?3
+    """
+
   static let sealAuditEntry = "UPDATE audit SET digest = ?2 WHERE position = ?1"
 
   static let deleteAuditUpTo = "DELETE FROM audit WHERE position <= ?1"

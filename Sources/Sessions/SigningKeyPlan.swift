@@ -81,14 +81,24 @@ extension SigningKeyPlan {
 
   private func isReady(_ standby: Int) -> Bool { now >= keys[standby].readyAt(leeway: rules.leeway) }
 
-  private var isRotationDue: Bool {
-    guard let active else { return false }
+  private var isRotationDue: Bool { rotationDueAt.map { now >= $0 } ?? false }
+
+  /// From when on the active key is to give way; nil for never.
+  private var rotationDueAt: UnixTime? {
+    guard let active else { return nil }
     let key = keys[active]
-    if key.isToRetire { return true }
-    let age = now.since(key.activeSince ?? key.createdAt)
+    if key.isToRetire { return UnixTime(.min) }
+    let start = key.activeSince ?? key.createdAt
     // A key signs for a while: two nodes that want different algorithms would take turns every second.
-    if key.algorithm != rules.algorithm.rawValue { return age >= Limits.signingKeyLead }
-    return rules.rotation > 0 && age >= rules.rotation
+    if key.algorithm != rules.algorithm.rawValue { return start + Limits.signingKeyLead }
+    return rules.rotation > 0 ? start + rules.rotation : nil
+  }
+
+  /// When the next key takes the active one's place, if nobody asks for it before; nil for never, and while there is none.
+  package static func nextRotation(in book: SigningKeyBook, rules: SigningKeyRules) -> UnixTime? {
+    let plan = SigningKeyPlan(book, rules, UnixTime(0))
+    guard let due = plan.rotationDueAt, let ready = readyAt(in: book, rules: rules) else { return nil }
+    return max(due, ready)
   }
 
   private mutating func withdrawExpired() {

@@ -154,16 +154,28 @@ package struct ChainedEntry: Sendable, Equatable {
   }
 }
 
-/// Which lines of the audit are asked for, in the order of their positions.
+/// Which lines of the audit are asked for.
 package struct AuditQuery: Sendable, Equatable {
-  /// Lines behind this position. None of ours has one below 1; who asks from further down sees those of others.
-  package let after: Int64
+  /// From where, and which way.
+  package enum Start: Sendable, Equatable {
+    /// Behind a position, oldest first. None of ours is below 1; who asks from further down sees those of others.
+    case after(Int64)
+    /// Before a position, newest first.
+    case before(Int64)
+  }
+
+  package let start: Start
   package let account: AccountID?
   package let limit: Int
 
-  package init(after: Int64, account: AccountID?, limit: Int) {
-    self.after = after
+  package init(_ start: Start, account: AccountID?, limit: Int) {
+    self.start = start
     self.account = account
     self.limit = limit
+  }
+
+  /// Lines behind a position, oldest first.
+  package init(after: Int64, account: AccountID?, limit: Int) {
+    self.init(.after(after), account: account, limit: limit)
   }
 }

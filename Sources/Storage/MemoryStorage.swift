@@ -248,10 +248,11 @@ extension MemoryLedger {
   }
 
   package mutating func audit(_ query: AuditQuery) throws(StorageError) -> [ChainedEntry] {
-    let wanted = lines.lazy.filter { line in
-      line.entry.position > query.after && (query.account == nil || line.entry.account == query.account)
+    let wanted = lines.filter { query.account == nil || $0.entry.account == query.account }
+    return switch query.start {
+    case .after(let place): Array(wanted.drop { $0.entry.position <= place }.prefix(query.limit))
+    case .before(let place): wanted.prefix { $0.entry.position < place }.suffix(query.limit).reversed()
     }
-    return Array(wanted.prefix(query.limit))
   }
 
   package mutating func auditChain() throws(StorageError) -> AuditChainState { chain }

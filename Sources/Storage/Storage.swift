@@ -187,6 +187,12 @@ extension Storage {
     try await sessions(of: account).filter { !$0.isSpent(by: limits, at: now) }
   }
 
+  /// What is kept of Apple's for an account.
+  package func appleGrants(of account: Account) async throws(StorageError) -> [AppleGrant] {
+    guard let apple = account.identity(at: appleProviderID) else { return [] }
+    return try await appleGrants(of: apple.subject).filter { $0.account == account.id }
+  }
+
   /// As ``replaceSigningKeys(expecting:with:audited:)``, of what the audit has no word for.
   package func replaceSigningKeys(
     expecting version: Int64, with keys: [SigningKeyRecord]

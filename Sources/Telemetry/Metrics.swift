@@ -102,6 +102,9 @@ package struct CounterSet: Sendable {
   /// Counts one; a value that was not foreseen is not counted, so that no series is made by accident.
   package func add(_ value: String) { counters[value]?.add() }
 
+  /// What was counted under each label, without those that counted nothing.
+  package var counted: [String: Int64] { counters.mapValues(\.value).filter { $0.value > 0 } }
+
   /// What was counted under a label; nothing for one that was not named at the start.
   package func value(_ label: String) -> Int64 { counters[label]?.value ?? 0 }
 }

@@ -201,7 +201,8 @@ private func report(
   let words = done == "exported" ? "exported" : "re-keyed"
   let conflicts = tally.conflicts > 0 ? ", \(tally.conflicts) met another account" : ""
   let refused = status.count(query.half == .toExport ? .exportRefused : .importRefused)
-  let earlier = refused > tally.refused ? "; \(refused) are refused in all, and --retry-refused asks again" : ""
+  let earlier =
+    refused > tally.refused ? "; \(refused) are refused in all, and --retry-refused asks again" : ""
   let halted = tally.isHalted ? "; it was stopped, and the same command goes on" : ""
   tell(
     arguments,

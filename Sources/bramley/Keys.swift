@@ -1,6 +1,7 @@
 internal import API
 internal import Assembly
 internal import Domain
+internal import Sessions
 internal import Settings
 internal import Storage
 internal import Wire
@@ -116,7 +117,7 @@ private func listKeys(_ arguments: Arguments) async throws(CommandFault) -> Int3
       printJSON(
         book.json(
           liveSessions: counts, auditEnds: chain.endsByMasterKey, appleSecrets: secrets,
-          leeway: settings.clockLeeway))
+          rules: SigningKeyRules(settings)))
     } else {
       printTable(book, counts, leeway: settings.clockLeeway)
       for id in chain.endsByMasterKey.keys.map(\.description).sorted() {

@@ -89,13 +89,20 @@ private func showUser(_ arguments: Arguments, _ id: AccountID) async throws(Comm
     let sessions = try await fromStorage { () throws(StorageError) in
       try await storage.sessions(of: id, within: limits, at: WallClock.system.now())
     }
+    let grants = try await fromStorage { () throws(StorageError) in
+      try await storage.appleGrants(of: account)
+    }
     if arguments.has("json") {
       printJSON(
         account.json(at: settings.appleKey?.teamID) { out in
           out.member("sessions", jsonArray: sessions.map { $0.json(limits: limits, isCurrent: nil) })
+          out.member("appleTokens", jsonArray: grants.map(\.json))
         })
     } else {
       printAccount(account, sessions, at: settings.appleKey?.teamID)
+      for grant in grants {
+        print("Apple token   of \(grant.client), looked at again \(grant.dueAt.seconds)")
+      }
     }
     return ExitStatus.done
   }

@@ -43,9 +43,10 @@ struct Bench {
     let lines = lines
     log = try Log(threshold: .debug, capacity: 10_000, clock: clock.wall, sink: LogSink { lines.add($0) })
     let ring = MasterKeyRing(current: try MasterKey(Secret([UInt8](repeating: 1, count: 32))), others: [])
+    let keyRules = SigningKeyRules(algorithm: .es256, rotation: 0, lifetime: 3600, leeway: 60)
     let keys = try await settleSigningKeys(
       in: storage, known: nil, ring: ring,
-      rules: SigningKeyRules(algorithm: .es256, rotation: 0, lifetime: 3600, leeway: 60), now: clock.now,
+      rules: keyRules, now: clock.now,
       entropy: .system
     ).keys
     issuer = SessionIssuer(
@@ -62,7 +63,8 @@ struct Bench {
         url: "https://appleid.apple.com/auth/keys", form: .keySet, policy: .standard, fetcher: fetcher,
         clock: clock.steady, report: { _ in }),
       firebase: nil,
-      issuer: issuer, storage: storage, projectID: "bramley", publicURL: "https://auth.example.com",
+      issuer: issuer, storage: storage, signingKeyRules: keyRules, projectID: "bramley",
+      publicURL: "https://auth.example.com",
       appleBaseURL: "https://appleid.apple.com",
       linking: .off, allowsAnonymous: false, isDevMode: false, entropy: .system, clock: clock.wall, log: log,
       metrics: metrics,
@@ -80,7 +82,7 @@ struct Bench {
       limits: RequestLimits(
         signIn: signIn, refresh: refresh, signUp: signUp, clock: clock.steady, entropy: .seeded(1)),
       trustedProxies: proxies.compactMap { Network($0) }, returnURLs: [])
-    let counts = APIMetrics(metrics)
+    let counts = APIMetrics(metrics, startedAt: clock.now)
     let tables = endpoints.tables(counts)
     // A test's own come first, and so in the place of the real ones.
     router = Router(

@@ -173,6 +173,23 @@ extension SigningKeyPlan {
     #expect(try SigningKeyPlan.readyAt(in: pair(), rules: keyRules()) == now + 1)
   }
 
+  @Test func `the next rotation is foretold, and comes no sooner and no later`() throws {
+    func foretold(_ book: SigningKeyBook, _ rules: SigningKeyRules) throws -> UnixTime? {
+      let time = SigningKeyPlan.nextRotation(in: book, rules: rules)
+      if let time {
+        #expect(SigningKeyPlan.due(in: book, rules: rules, now: time - 1).isEmpty)
+        #expect(SigningKeyPlan.due(in: book, rules: rules, now: time).changes.first?.step == .promoted)
+      }
+      return time
+    }
+    #expect(try foretold(pair(), keyRules()) == start + 2_592_000)
+    // Not before the next may sign.
+    #expect(try foretold(pair(), keyRules(rotation: 60)) == start + (lead + 60))
+    #expect(try foretold(pair(isToRetire: true), keyRules(rotation: 0)) == start + (lead + 60))
+    #expect(try foretold(pair(), keyRules(rotation: 0)) == nil)
+    #expect(try foretold(book(plannedKey("a", .active)), keyRules()) == nil)
+  }
+
   @Test func `what waits is done by whoever looks when the time has come, and once`() throws {
     let waiting = try pair(isToRetire: true)
     let rules = keyRules(rotation: 0)

@@ -141,6 +141,27 @@ struct HistoryTests {
   }
 
   @Test(arguments: Engine.allCases)
+  func `the audit is read backwards too, of everybody or of one account`(_ engine: Engine) async throws {
+    try await engine.run { desk in
+      let grant = try await desk.arrive().grant
+      _ = try await desk.arrive("002.bob", credential: 2)
+      func places(_ start: AuditQuery.Start, of account: AccountID? = nil, _ limit: Int = 10) async throws
+        -> [Int64]
+      {
+        try await desk.storage.audit(AuditQuery(start, account: account, limit: limit)).map(\.entry.position)
+      }
+      let all = try await places(.after(0))
+      #expect(all.count == 4)
+      #expect(try await places(.before(.max)) == all.reversed())
+      #expect(try await places(.before(.max), 1) == [all[3]])
+      #expect(try await places(.before(all[3]), 2) == [all[2], all[1]])
+      #expect(try await places(.before(all[0])).isEmpty)
+      #expect(try await places(.before(.max), of: grant.account.id) == [all[1], all[0]])
+      #expect(try await places(.before(all[1]), of: grant.account.id) == [all[0]])
+    }
+  }
+
+  @Test(arguments: Engine.allCases)
   func `what is refused leaves no line and no revocation`(_ engine: Engine) async throws {
     try await engine.run { desk in
       _ = try await desk.storage.signIn(desk.intent(createsAccount: false))

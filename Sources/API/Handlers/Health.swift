@@ -22,6 +22,15 @@ package struct Readiness: Sendable, Equatable {
     if !signingKey { return .signingKeyUnavailable }
     return appleKeys ? nil : .appleKeysUnavailable
   }
+
+  /// What is there, as JSON.
+  var checks: [UInt8] {
+    var out = JSONWriter(reserving: 64)
+    out.member("database", database)
+    out.member("signingKey", signingKey)
+    out.member("appleKeys", appleKeys)
+    return out.finish()
+  }
 }
 
 /// `GET /livez` and `GET /readyz`.
@@ -37,18 +46,13 @@ struct Health: Sendable {
 
   func ready(_ call: Call) async -> Response {
     let readiness = await readiness()
-    var checks = JSONWriter(reserving: 64)
-    checks.member("database", readiness.database)
-    checks.member("signingKey", readiness.signingKey)
-    checks.member("appleKeys", readiness.appleKeys)
-    let json = checks.finish()
     if let missing = readiness.missing {
-      return Failure(missing, beside: [Failure.Member("checks", json: json)])
+      return Failure(missing, beside: [Failure.Member("checks", json: readiness.checks)])
         .response(requestID: call.requestID, retryAfter: 1)
     }
     var out = JSONWriter(reserving: 128)
     out.member("status", "ready")
-    out.member("checks", json: json)
+    out.member("checks", json: readiness.checks)
     return .json(out.finish())
   }
 }

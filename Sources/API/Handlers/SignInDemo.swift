@@ -16,19 +16,7 @@ enum SignInDemo {
     return page
   }
 
-  private static var page: Response { file(PackageResources.signin_demo_html, "text/html") }
-  static var script: Response { file(PackageResources.signin_demo_js, "text/javascript") }
-  static var style: Response { file(PackageResources.signin_demo_css, "text/css") }
-
-  private static func file(_ body: [UInt8], _ type: String) -> Response {
-    Response(
-      status: 200,
-      headers: [
-        "Content-Type": "\(type); charset=utf-8", "Cache-Control": "no-store",
-        "Content-Security-Policy":
-          "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; "
-          + "form-action 'none'; frame-ancestors 'none'",
-        "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
-      ], body: body)
-  }
+  private static var page: Response { .page(PackageResources.signin_demo_html, "text/html") }
+  static var script: Response { .page(PackageResources.signin_demo_js, "text/javascript") }
+  static var style: Response { .page(PackageResources.signin_demo_css, "text/css") }
 }

@@ -45,8 +45,14 @@ struct UserAdministration: Sendable {
 
   func show(_ call: Call) async throws(Failure) -> Response {
     let (account, sessions) = try await accountAndSessions(of: call)
+    let grants = try await stored { () throws(StorageError) in
+      try await accounts.storage.appleGrants(of: account)
+    }
     return .json(
-      account.json(at: call.policy.appleTeam) { out in out.member("sessions", jsonArray: sessions) })
+      account.json(at: call.policy.appleTeam) { out in
+        out.member("sessions", jsonArray: sessions)
+        out.member("appleTokens", jsonArray: grants.map(\.json))
+      })
   }
 
   func sessions(_ call: Call) async throws(Failure) -> Response {

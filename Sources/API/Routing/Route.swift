@@ -47,6 +47,8 @@ package enum Access: Sendable {
   case service
   /// Administrators. Where there can be none, the route is not there.
   case administrator
+  /// Everybody who comes this far, as with ``open``; but where there can be no administrators, the route is not there.
+  case administratorPage
 }
 
 /// Whose refusals a caller expects where they differ: Firebase's over API keys, and a page where a person looks at it.

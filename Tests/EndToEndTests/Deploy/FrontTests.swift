@@ -33,7 +33,7 @@ struct FrontTests {
         "/v1/token", "-d",
         "grant_type=refresh_token&refresh_token=\(try #require(session.text("refreshToken")))")
       #expect(try refreshed.json.text("id_token") != nil)
-      for path in ["/metrics", "/v1/admin/users"] {
+      for path in ["/metrics", "/v1/admin/users", "/console"] {
         #expect(try await front.curl(path, "-o", "/dev/null", "-w", "%{response_code}").output == "404")
       }
     }

@@ -10,7 +10,8 @@ struct AdminRouteTests {
   private static let routes = [
     ("GET", "/users"), ("GET", "/users/ada"), ("PATCH", "/users/ada"), ("DELETE", "/users/ada"),
     ("GET", "/users/ada/sessions"), ("DELETE", "/users/ada/sessions"),
-    ("DELETE", "/users/ada/sessions/\(noID)"), ("GET", "/audit"), ("GET", "/keys"),
+    ("DELETE", "/users/ada/sessions/\(noID)"), ("GET", "/audit"), ("GET", "/keys"), ("GET", "/activity"),
+    ("GET", "/queues"),
   ]
 
   @Test func `without administrators there are no such routes, and nobody else is let in`() async throws {
@@ -319,7 +320,15 @@ struct AdminRouteTests {
         cursor = try #require(page.text("cursor"))
       }
       #expect(found.map(\.bytes) == all.map(\.bytes))
-      for (query, field) in [("limit=0", "limit"), ("after=-1", "after"), ("account=a%20b", "account")] {
+      let last = try await visitor.done("GET", "/audit?limit=2&before=9007199254740991")
+      #expect(last.objects("entries").map(\.bytes) == all.suffix(2).reversed().map(\.bytes))
+      let earlier = try await visitor.done(
+        "GET", "/audit?before=\(try #require(last.text("cursor")))&account=\(person.localID)")
+      #expect(earlier.objects("entries").map(\.bytes) == mine.reversed().map(\.bytes))
+      for (query, field) in [
+        ("limit=0", "limit"), ("after=-1", "after"), ("account=a%20b", "account"), ("before=0", "before"),
+        ("after=1&before=2", "before"),
+      ] {
         try expect(
           await visitor.send("GET", "/audit?" + query), is: .argument("field_invalid"), field: field)
       }
