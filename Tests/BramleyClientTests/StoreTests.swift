@@ -290,4 +290,26 @@ import Testing
       #expect(after == Data("one".utf8))
     }
   }
+
+  /// Counts who looks.
+  private final class Watching: SessionStore {
+    let inner = MemoryStore()
+    let looks = Watched(0)
+    func update<R>(_ body: (inout Data?) throws -> R) throws -> R { try inner.update(body) }
+    func read() throws -> Data? {
+      looks.update { $0 += 1 }
+      return try inner.read()
+    }
+  }
+
+  @Test func `asking who is signed in reads the store once a second and no more`() async throws {
+    let store = Watching()
+    let device = Device(store: store)
+    let auth = device.app()
+    for second in 1...3 {
+      for _ in 0..<100 { #expect(auth.currentUser == nil) }
+      #expect(store.looks.read { $0 } == second)
+      device.pass(1)
+    }
+  }
 }
