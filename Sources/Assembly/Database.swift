@@ -6,17 +6,21 @@ internal import SQLiteStorage
 
 /// Opens the database of the settings to be worked with, and brings its schema up to date.
 ///
-/// - Parameter observe: Is told of each commit: how many transactions were in it and how long it took.
+/// - Parameters:
+///   - observe: Is told of each commit: how many transactions were in it and how long it took.
+///   - tell: Is told when the database goes or comes back.
 package func openDatabase(
-  _ settings: Settings, observe: (@Sendable (Int, Duration) -> Void)? = nil
+  _ settings: Settings, observe: (@Sendable (Int, Duration) -> Void)? = nil,
+  tell: @escaping @Sendable (StorageNews) -> Void = { _ in }
 ) throws(StartFault) -> any CountedStorage {
   try opened(settings) { (announces) throws(StorageOpenError) in
     switch settings.database {
     case .sqlite(let path):
-      try SQLiteStorage(path: path, options: SQLiteOptions(announces: announces), observe: observe)
+      try SQLiteStorage(
+        path: path, options: SQLiteOptions(announces: announces), observe: observe, tell: tell)
     case .postgres(let url):
       try PostgresStorage(
-        PostgresOptions(url: url.reveal(), announces: announces), observe: observe)
+        PostgresOptions(url: url.reveal(), announces: announces), observe: observe, tell: tell)
     }
   }
 }

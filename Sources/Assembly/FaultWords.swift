@@ -66,6 +66,20 @@ extension StorageError {
   }
 }
 
+extension StorageTrouble {
+  var sentence: String {
+    switch self {
+    case .unreachable: "it cannot be reached"
+    case .silent: "it does not answer in time"
+    case .readOnly: "it takes no writes"
+    case .full: "there is no room left"
+    case .held: "others hold what is to be changed"
+    case .damaged: "what is in it is damaged, or not by this program"
+    case .refused: "it refuses what is asked of it"
+    }
+  }
+}
+
 extension AuditFault.Kind {
   package var sentence: String {
     switch self {

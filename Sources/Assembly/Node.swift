@@ -31,8 +31,7 @@ package final class Node: Sendable {
     let entropy = Entropy.system
     let clock = WallClock.system
     let metrics = NodeMetrics()
-    let storage = try openDatabase(settings, observe: { metrics.observe(commitOf: $0, $1) })
-    try await demandWhole(storage)
+    let storage = try await openStorage(settings, metrics: metrics, log: log)
     let ring = try await openMasterKeys(settings, for: storage, entropy: entropy)
     let settled = try await openSigningKeys(settings, storage, ring, clock, entropy)
     let fetcher = try makeFetcher()
@@ -52,7 +51,7 @@ package final class Node: Sendable {
       openingRules: SessionOpeningRules(
         maximum: settings.sessionMaximum, limits: settings.sessionLimits), watch: watch, storage: storage,
       ring: ring, keys: settled.keys, teams: settings.developerTeams, clock: clock, entropy: entropy)
-    watch.tookKeys(asOf: watch.now)
+    await watch.begin()
     metrics.watch(
       storage: storage, directory: directory, issuer: issuer, listener: listener, clock: clock, log: log)
     let probe = ReadinessProbe(storage: storage)
@@ -124,7 +123,7 @@ package final class Node: Sendable {
 }
 
 /// Returns when `work` is done or the time is up; then it goes on by itself.
-private func waiting(atMost patience: Duration, _ work: @escaping @Sendable () async -> Void) async {
+func waiting(atMost patience: Duration, _ work: @escaping @Sendable () async -> Void) async {
   let (ends, first) = AsyncStream<Never>.makeStream()
   Task {
     await work()
@@ -220,6 +219,16 @@ private func startWebhookWorker(
   return [Task { await worker.run() }]
 }
 
+/// Opens the database, and says in the log when it goes or comes back.
+private func openStorage(
+  _ settings: Settings, metrics: NodeMetrics, log: Log
+) async throws(StartFault) -> any CountedStorage {
+  let storage = try openDatabase(
+    settings, observe: { metrics.observe(commitOf: $0, $1) }, tell: { report($0, to: log) })
+  try await demandWhole(storage)
+  return storage
+}
+
 private func openSigningKeys(
   _ settings: Settings, _ storage: any Storage, _ ring: MasterKeyRing, _ clock: WallClock, _ entropy: Entropy
 ) async throws(StartFault) -> ChangedSigningKeys {
@@ -300,6 +309,13 @@ private func report(
   switch report {
   case .fetched(let count): log.info(events.fetched, [.number("keys", Int64(count))])
   case .failed(let fault): log.warning(events.failed, [.text("cause", fault.label)])
+  }
+}
+
+private func report(_ news: StorageNews, to log: Log) {
+  switch news {
+  case .lost(let trouble): log.error("database_lost", [.text("cause", trouble.sentence)])
+  case .back(let duration): log.info("database_back", [.number("seconds", duration.components.seconds)])
   }
 }
 

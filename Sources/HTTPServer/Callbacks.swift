@@ -55,7 +55,9 @@ func connectionChanged(
     core.connections.subtract(1, ordering: .relaxed)
     guard let raw = unsafe held.pointee else { return }
     unsafe held.pointee = nil
-    unsafe core.open.remove(Unmanaged<OpenConnection>.fromOpaque(raw).takeRetainedValue())
+    let closed = unsafe Unmanaged<OpenConnection>.fromOpaque(raw).takeRetainedValue()
+    core.open.remove(closed)
+    if closed.leavesBody { core.lingering.take(closed.descriptor) }
   }
 }
 

@@ -56,6 +56,9 @@ package final class HTTPListener: Sendable {
   /// Open connections, idle ones too.
   package var openConnections: Int { core.connections.load(ordering: .relaxed) }
 
+  /// Connections that are closed, whose clients may go on sending for a moment.
+  package var lingeringConnections: Int { core.lingering.count }
+
   /// Connections at a time: the configured limit, or less when the process may not open as many files.
   package var connectionLimit: Int { core.connectionLimit }
 
@@ -117,6 +120,7 @@ package final class HTTPListener: Sendable {
   private func joinThreads(_ done: @escaping @Sendable () -> Void) {
     let end = ListenerEnd {
       self.daemon.withLock { $0 = nil }
+      self.core.lingering.close()
       done()
     }
     var thread = pthread_t()

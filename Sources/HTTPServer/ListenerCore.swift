@@ -12,6 +12,7 @@ final class ListenerCore: Sendable {
   let respond: @Sendable (Request) async -> Response
   let waiting = WaitingExchanges()
   let open = OpenConnections()
+  let lingering = LingeringSockets()
 
   /// Open connections.
   let connections = Atomic<Int>(0)

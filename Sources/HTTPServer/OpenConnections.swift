@@ -56,10 +56,11 @@ final class OpenConnections: Sendable {
 ///
 /// The library holds it as the socket's context, from the connection's start to its close.
 final class OpenConnection: Sendable {
-  private let descriptor: Int32
+  let descriptor: Int32
   private let head: Duration
   private let patience: Duration
   private let idle: Duration
+  private let leavesRest = Atomic(false)
   /// Nil after hanging up.
   private let due: Mutex<ContinuousClock.Instant?>
 
@@ -71,6 +72,12 @@ final class OpenConnection: Sendable {
     idle = .seconds(configuration.idleSeconds)
     due = Mutex(.now.advanced(by: head))
   }
+
+  /// Whether it ends with a body unread that its client may still send.
+  var leavesBody: Bool { leavesRest.load(ordering: .relaxed) }
+
+  /// It ends so.
+  func leaveBody() { leavesRest.store(true, ordering: .relaxed) }
 
   /// A head is complete: the rest of the request is due.
   func requestBegan() {

@@ -76,10 +76,14 @@ extension Reception {
       stage = .body(request, limit: 0)
       return .wait
     case .length(let length) where length > limit:
+      connection.leaveBody()
       return .deliver(core.response(to: .bodyTooLarge, request))
     case .length, .chunked:
       // Not worth receiving.
-      if core.isFull { return .deliver(core.response(to: .overloaded, request)) }
+      if core.isFull {
+        connection.leaveBody()
+        return .deliver(core.response(to: .overloaded, request))
+      }
       // No room is made for what a head only announces.
       if read.framing == .chunked { isLast = true }
       stage = .body(request, limit: limit)

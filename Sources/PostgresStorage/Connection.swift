@@ -121,6 +121,16 @@ final class PreparedText {
 
   private func giveUp() { isBroken = true }
 
+  /// Notices, without waiting, that the server has closed the connection while nobody used it.
+  func wasLeft() -> Bool {
+    guard !isBroken else { return true }
+    var watched = unsafe pollfd(fd: PQsocket(raw), events: Int16(POLLIN), revents: 0)
+    guard unsafe poll(&watched, 1, 0) > 0 else { return false }
+    // Between two pieces of work there is nothing to be read but a parting word, and then the end.
+    if unsafe PQconsumeInput(raw) == 0 || PQstatus(raw) != CONNECTION_OK { isBroken = true }
+    return isBroken
+  }
+
   /// Forgets the fault of what was before.
   func begin() { fault = nil }
 
@@ -210,7 +220,7 @@ final class PreparedText {
         fd: PQsocket(raw), events: Int16(POLLIN | (unsent > 0 ? POLLOUT : 0)), revents: 0)
       let ready = unsafe poll(&watched, 1, patience)
       if ready < 0, errno == EINTR { continue }
-      guard ready > 0 else { throw lost(.lost("the server did not answer in time")) }
+      guard ready > 0 else { throw lost(.silent) }
       guard unsafe PQconsumeInput(raw) == 1 else { throw lost(first) }
     }
   }

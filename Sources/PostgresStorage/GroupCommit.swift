@@ -1,16 +1,7 @@
 internal import Glibc
 internal import SQLLedger
 internal import Storage
-internal import Synchronization
 internal import Threads
-
-/// Whether a connection's server answers, for who asks before he waits.
-final class Line: Sendable {
-  private let down = Atomic(false)
-
-  var isDown: Bool { down.load(ordering: .relaxed) }
-  func set(down: Bool) { self.down.store(down, ordering: .relaxed) }
-}
 
 /// Commits what waits in one go: a commit costs a sync of the server's disk and a way there and back, whatever is in it.
 ///
@@ -26,10 +17,13 @@ struct GroupCommit: ~Copyable, BatchWork {
   private let role: SessionRole
   private let numbers: AccountNumbers
   private let line: Line
+  private let availability: AvailabilityWatch
   private let counters: CommitCounters
   private let observe: (@Sendable (Int, Duration) -> Void)?
   private var session: Session?
   private var idleTicks = 0
+  /// What the last group, or the last look for a server, came to.
+  private var trouble: StorageTrouble?
 
   /// Between two ticks of an idle worker.
   static let tickMilliseconds: Int64 = 500
@@ -37,10 +31,10 @@ struct GroupCommit: ~Copyable, BatchWork {
 
   init(
     _ options: PostgresOptions, _ role: SessionRole, _ numbers: AccountNumbers, line: Line,
-    counters: CommitCounters, observe: (@Sendable (Int, Duration) -> Void)?
+    availability: AvailabilityWatch, counters: CommitCounters, observe: (@Sendable (Int, Duration) -> Void)?
   ) throws(StorageOpenError) {
     (self.options, self.role, self.numbers, self.line) = (options, role, numbers, line)
-    (self.counters, self.observe) = (counters, observe)
+    (self.availability, self.counters, self.observe) = (availability, counters, observe)
     do throws(PostgresFault) {
       session = try Session(options, role: role, numbers: numbers)
     } catch {
@@ -49,21 +43,41 @@ struct GroupCommit: ~Copyable, BatchWork {
   }
 
   mutating func perform(_ group: [Transaction]) {
-    guard !group.isEmpty else { return tick() }
-    idleTicks = 0
-    counters.count(group: group.count)
-    perform(group[...], until: .now + Self.patience)
+    line.begin()
+    if group.isEmpty {
+      tick()
+    } else {
+      idleTicks = 0
+      counters.count(group: group.count)
+      perform(group[...], until: .now + Self.patience)
+    }
+    line.end()
+    availability.note(trouble, on: role.rawValue)
   }
 
-  /// While the server is away, the look whether it is back. A connection that nobody needs for an hour says that it is
+  /// The look whether the server is still there, or back. A connection that nobody needs for an hour says that it is
   /// still there, or its row would be taken for one that was left behind (see `OwnSQL.forgetOldWriters`).
   private mutating func tick() {
+    if session?.wasLeft ?? false { session = nil }
     guard let session else { return connect() }
     idleTicks += 1
-    guard idleTicks >= Self.ticksOfAnHour else { return }
+    // Whatever kept a group from being written may keep the next: nobody should have to try it.
+    let isDoubtful = trouble != nil && trouble != .damaged
+    guard idleTicks >= Self.ticksOfAnHour || isDoubtful else { return }
     idleTicks = 0
-    _ = session.commit([])
-    if session.isBroken { self.session = nil }
+    switch session.commit([]) {
+    case .committed: if isDoubtful { trouble = nil }
+    case .undone(_, let fault): note(fault)
+    case .unknown(_, let fault): note(fault)
+    }
+    if session.isBroken || trouble == .readOnly { self.session = nil }
+  }
+
+  private mutating func note(_ fault: PostgresFault?) {
+    guard let found = fault?.trouble else { return }
+    trouble = found
+    // Nobody is to wait for it until it was heard.
+    if found == .silent { line.wentDown(since: .now - Self.patience) }
   }
 
   mutating func finish() {
@@ -74,36 +88,47 @@ struct GroupCommit: ~Copyable, BatchWork {
   private mutating func perform(_ group: ArraySlice<Transaction>, until deadline: ContinuousClock.Instant) {
     let begun = ContinuousClock.now
     var attempt = 0
+    var lastFault: PostgresFault?
     while ContinuousClock.now < deadline, let session = connected() {
       switch session.commit(group) {
       case .committed(let answers): return answer(answers, since: begun)
-      case .unknown(let answers):
+      case .unknown(let answers, let fault):
         counters.count(fault: "")
         self.session = nil
-        switch settle(session, until: deadline) {
+        switch settle(session, lostBy: fault, until: deadline) {
         case true?: return answer(answers, since: begun)
         case false?: break
-        case nil: return fail(group, .unavailable)
+        case nil:
+          note(fault)
+          return fail(group, .unavailable)
         }
       case .undone(let error, let fault):
+        lastFault = fault
         if let fault { counters.count(fault: fault.state) }
         if session.isBroken { self.session = nil }
         switch fault?.consequence {
         case .runAgain: pause(before: attempt)
-        case .reconnect: self.session = nil
+        case .reconnect:
+          self.session = nil
+          if fault == .silent { note(fault) }
         case .conflict where group.count == 1 && attempt < 2: break
         case nil, .conflict, .corrupt, .unavailable:
-          guard group.count > 1 else { return fail(group, error) }
+          guard group.count > 1 else {
+            note(fault)
+            return fail(group, error)
+          }
           for index in group.indices { perform(group[index...index], until: deadline) }
           return
         }
       }
       attempt += 1
     }
+    note(lastFault)
     fail(group, .unavailable)
   }
 
-  private func answer(_ answers: [@Sendable () -> Void], since begun: ContinuousClock.Instant) {
+  private mutating func answer(_ answers: [@Sendable () -> Void], since begun: ContinuousClock.Instant) {
+    trouble = nil
     // Before the answers: who was answered finds himself counted.
     observe?(answers.count, .now - begun)
     for answer in answers { answer() }
@@ -116,17 +141,29 @@ struct GroupCommit: ~Copyable, BatchWork {
   /// The session, made anew where the last one was lost; nil when no server answers.
   private mutating func connected() -> Session? {
     // What queued up before it was known waits for no second try.
-    if session == nil, !line.isDown { connect() }
+    if session == nil, line.mayTry { connect() }
     return session
   }
 
   private mutating func connect() {
-    session = try? Session(options, role: role, numbers: numbers)
-    line.set(down: session == nil)
+    let begun = ContinuousClock.now
+    do throws(PostgresFault) {
+      session = try Session(options, role: role, numbers: numbers)
+      line.cameUp()
+      // Making it wrote a row; whether what was damaged is whole, only work tells.
+      if trouble != .damaged { trouble = nil }
+    } catch {
+      line.wentDown(since: begun)
+      trouble = error.trouble
+    }
   }
 
   /// What became of a commit whose answer was lost; nil when it cannot be known in time.
-  private mutating func settle(_ lost: Session, until deadline: ContinuousClock.Instant) -> Bool? {
+  private mutating func settle(
+    _ lost: Session, lostBy fault: PostgresFault, until deadline: ContinuousClock.Instant
+  ) -> Bool? {
+    // Who has waited for a server that says nothing does not wait for it again.
+    guard fault != .silent else { return nil }
     guard role != .reads else { return false }
     var attempt = 0
     while ContinuousClock.now < deadline {

@@ -1,4 +1,4 @@
-internal import Storage
+package import Storage
 
 /// What went wrong between this node and the server.
 package struct PostgresFault: Error, Equatable {
@@ -51,4 +51,22 @@ package struct PostgresFault: Error, Equatable {
 
   /// A fault of the connection itself.
   static func lost(_ detail: String) -> PostgresFault { PostgresFault(state: "", detail: detail) }
+
+  /// The server has the connection and says nothing.
+  static let silent = lost("the server did not answer in time")
+
+  /// What it means to who asks whether the database is there; nil where that is not the question.
+  var trouble: StorageTrouble? { self == .silent ? .silent : PostgresFault.trouble(of: state) }
+
+  /// As ``trouble``, of an error code.
+  package static func trouble(of state: String) -> StorageTrouble? {
+    switch consequence(of: state) {
+    // Others were in the way, for longer than is waited.
+    case .runAgain, .conflict: nil
+    case .reconnect: state == "25006" ? .readOnly : .unreachable
+    case .corrupt: .damaged
+    // Of class 57 there is only what was cancelled, for the time that it took.
+    case .unavailable: state == "53100" ? .full : state.hasPrefix("57") ? nil : .refused
+    }
+  }
 }

@@ -6,6 +6,7 @@
 // SQL in `Statements.swift` and `Migrations`.
 //===------------------------------------------------------------------------===//
 
+internal import Domain
 package import SQLLedger
 package import Storage
 internal import Synchronization
@@ -50,16 +51,20 @@ package final class PostgresStorage: LedgerStorage, CountedStorage {
   /// What decides on more than rows that it names; what decides on identities; what decides on sessions; what reads.
   /// Each has a connection of its own, so that no short thing waits behind a long one.
   private let decisions, arrivals, refreshes, reads: Lane
+  private let lanes: [Lane]
   private let counters = CommitCounters()
   private let isStopped = Atomic(false)
 
   /// Connects; what that may change of the database, `opening` says.
   ///
-  /// - Parameter observe: Is told of each commit on the engine's own thread: how many transactions were in it and how long
-  ///   it took from its beginning.
+  /// - Parameters:
+  ///   - observe: Is told of each commit on the engine's own thread: how many transactions were in it and how long it took
+  ///     from its beginning.
+  ///   - tell: Is told there when the database goes or comes back.
   package init(
     _ options: PostgresOptions, opening: PostgresOpening = .serve,
-    observe: (@Sendable (Int, Duration) -> Void)? = nil
+    observe: (@Sendable (Int, Duration) -> Void)? = nil,
+    tell: @escaping @Sendable (StorageNews) -> Void = { _ in }
   ) throws(StorageOpenError) {
     let first = try openConnection(options)
     switch opening {
@@ -68,21 +73,24 @@ package final class PostgresStorage: LedgerStorage, CountedStorage {
     }
     let numbers = AccountNumbers()
     let counters = counters
+    let availability = AvailabilityWatch(tell: tell)
     func lane(_ name: String, _ role: SessionRole) throws(StorageOpenError) -> Lane {
-      let line = Line()
+      let line = Line(bound: role.bound)
       return Lane(
         worker: try startWorker(
           name, options,
           GroupCommit(
-            options, role, numbers, line: line, counters: role == .reads ? CommitCounters() : counters,
+            options, role, numbers, line: line, availability: availability,
+            counters: role == .reads ? CommitCounters() : counters,
             observe: role == .reads ? nil : observe)),
         line: line)
     }
     decisions = try lane("pg-decisions", .decisions)
     reads = try lane("pg-reads", .reads)
     // A command makes no sign-ins.
-    arrivals = opening == .serve ? try lane("pg-arrivals", .rows) : decisions
-    refreshes = opening == .serve ? try lane("pg-refreshes", .rows) : decisions
+    arrivals = opening == .serve ? try lane("pg-arrivals", .arrivals) : decisions
+    refreshes = opening == .serve ? try lane("pg-refreshes", .refreshes) : decisions
+    lanes = [decisions, arrivals, refreshes, reads]
   }
 
   package func transact<Outcome: Sendable>(
@@ -109,7 +117,7 @@ package final class PostgresStorage: LedgerStorage, CountedStorage {
     writes: Bool, on rows: DecisionRows?, in lane: Lane
   ) async throws(StorageError) -> Outcome {
     // While it is known that nobody answers, nobody waits.
-    guard !lane.line.isDown else { throw .unavailable }
+    guard !lane.line.refuses, !lanes.contains(where: \.line.isSilent) else { throw .unavailable }
     let result: Result<Outcome, StorageError> = await withCheckedContinuation { continuation in
       let transaction = Transaction(body: body, writes: writes, on: rows, continuation: continuation)
       guard !lane.worker.submit(transaction) else { return }
@@ -119,10 +127,15 @@ package final class PostgresStorage: LedgerStorage, CountedStorage {
     return try result.get()
   }
 
-  /// Each connection finds out by itself that the server is back: a node is ready when all have.
+  /// Each connection finds out by itself that the server is back: a node is ready when all have, and when the two that
+  /// sign-ins and refreshes wait for have committed.
   package func probe() async throws(StorageError) {
-    guard ![decisions, arrivals, refreshes, reads].contains(where: \.line.isDown) else { throw .unavailable }
-    try await transact { (book) throws(StorageError) in try book.touch() }
+    guard lanes.allSatisfy(\.line.isWell) else { throw .unavailable }
+    var nobody = DecisionRows()
+    nobody.sessions = [SessionID(repeatElement(0, count: SessionID.byteCount))].compactMap { $0 }
+    for rows in [DecisionRows(), nobody] {
+      try await transact(on: rows) { (book) throws(StorageError) in try book.touch() }
+    }
   }
 
   package func stop() async {

@@ -4,12 +4,23 @@ internal import Storage
 typealias Transaction = SQLTransaction<PostgresStatement>
 
 /// What a connection is for.
-enum SessionRole: Sendable {
+enum SessionRole: Int, Sendable {
   case reads
   /// Groups that decide on more than rows: one at a time, of all nodes.
   case decisions
-  /// Groups of which each transaction names the rows that it decides on.
-  case rows
+  /// Groups of which each transaction names the rows that it decides on: identities, or sessions.
+  case arrivals, refreshes
+
+  var namesRows: Bool { self == .arrivals || self == .refreshes }
+
+  /// The longest that a group is under way as long as the server answers, so that nobody needs to wait behind one that
+  /// has been for longer. What decides on named rows is short; the rest may take what a statement may.
+  var bound: Duration { namesRows ? .seconds(2) : .seconds(5) }
+
+  /// The longest wait for the server's next word: more than for a lock, and of long statements for one of those.
+  func patienceMilliseconds(_ options: PostgresOptions) -> Int32 {
+    namesRows ? min(options.patienceMilliseconds, 4000) : options.patienceMilliseconds
+  }
 }
 
 /// A connection with all that is prepared on it; stays on one thread.
@@ -25,7 +36,8 @@ final class Session {
   private(set) var lastGroup: Int64 = 0
 
   init(_ options: PostgresOptions, role: SessionRole, numbers: AccountNumbers) throws(PostgresFault) {
-    let connection = try Connection(url: options.url, patienceMilliseconds: options.patienceMilliseconds)
+    let connection = try Connection(
+      url: options.url, patienceMilliseconds: role.patienceMilliseconds(options))
     // What a server does not know it need not keep.
     for setting in OwnSQL.prepareConnection { try? connection.execute(setting) }
     try connection.beginPipeline()
@@ -62,6 +74,9 @@ final class Session {
 
   var isBroken: Bool { connection.isBroken }
 
+  /// Whether the server has closed the connection since it was last used; costs no way there and back.
+  var wasLeft: Bool { connection.wasLeft() }
+
   /// Runs transactions as one; afterwards none is open, unless the connection is broken.
   func commit(_ group: ArraySlice<Transaction>) -> GroupOutcome {
     connection.begin()
@@ -72,7 +87,7 @@ final class Session {
     var answers: [@Sendable () -> Void] = []
     answers.reserveCapacity(group.count)
     do throws(StorageError) {
-      if role == .rows { ledger.known = try foresight.look(group) }
+      if role.namesRows { ledger.known = try foresight.look(group) }
       for transaction in group { answers.append(try transaction.run(&ledger)) }
       try ledger.writeHistory()
     } catch {
@@ -93,7 +108,9 @@ final class Session {
       guard done?.command == "COMMIT" else { return .undone(.unavailable, nil) }
       return .committed(answers)
     } catch {
-      guard !connection.isBroken, !error.leavesCommitOpen else { return .unknown(answers) }
+      guard !connection.isBroken, !error.leavesCommitOpen else {
+        return .unknown(answers, error)
+      }
       undo()
       return .undone(error.storageError, error)
     }
@@ -163,7 +180,7 @@ enum GroupOutcome {
   /// By a fault of the server's, or for what a transaction of it threw.
   case undone(StorageError, PostgresFault?)
   /// The commit was sent and its answer never came.
-  case unknown([@Sendable () -> Void])
+  case unknown([@Sendable () -> Void], PostgresFault)
 }
 
 extension PostgresFault {

@@ -16,7 +16,7 @@ package final class SQLStatements<Statement: SQLStatement> {
   let spentCredential, insertSpentCredential, credentialExpiriesBefore, deleteSpentCredential: Statement
 
   let signingKeyVersion, signingKeys, longestTokenLifetime, deleteSigningKeys: Statement
-  let insertSigningKey, updateSigningKeyVersion, touch: Statement
+  let insertSigningKey, updateSigningKeyVersion, touch, lookAtTables: Statement
 
   let insertRevocation, revocationsAfter, endOfRevocations, lastRevocation: Statement
   let deleteRevocationsBefore: Statement
@@ -89,14 +89,11 @@ package final class SQLStatements<Statement: SQLStatement> {
     insertSigningKey = try prepare(KeySQL.insertSigningKey)
     updateSigningKeyVersion = try prepare(KeySQL.updateSigningKeyVersion)
     touch = try prepare(KeySQL.touch)
+    lookAtTables = try prepare(KeySQL.lookAtTables(dialect.takePlaces == nil ? [] : ["places"]))
     insertRevocation = try prepare(dialect.insertRevocation)
-    if let takePlaces = dialect.takePlaces {
-      takeRevocationPlaces = try prepare(takePlaces.revocations)
-      takeAuditPlaces = try prepare(takePlaces.audit)
-    } else {
-      takeRevocationPlaces = nil
-      takeAuditPlaces = nil
-    }
+    let places = dialect.takePlaces
+    takeRevocationPlaces = if let places { try prepare(places.revocations) } else { nil }
+    takeAuditPlaces = if let places { try prepare(places.audit) } else { nil }
     revocationsAfter = try prepare(HistorySQL.revocationsAfter)
     endOfRevocations = try prepare(HistorySQL.endOfRevocations)
     lastRevocation = try prepare(dialect.lastRevocation)

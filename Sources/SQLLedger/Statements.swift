@@ -201,6 +201,15 @@ package enum KeySQL {
 
   /// Writes one small row.
   package static let touch = "UPDATE pulse SET beats = beats + 1"
+
+  /// Finds nothing, and fails where a table is not there that a sign-in or a refresh reads or writes.
+  package static func lookAtTables(_ own: [String]) -> String {
+    let needed =
+      ["accounts", "identities", "sessions", "spent_credentials", "revocations", "audit", "signing_keys"]
+      + own
+    return "SELECT 1 FROM ("
+      + needed.map { "SELECT 1 FROM \($0) WHERE 1 = 0" }.joined(separator: " UNION ALL ") + ") AS needed"
+  }
 }
 
 /// `revocations`, `audit`, `audit_seals` and `leases`.

@@ -15,6 +15,9 @@ struct GroupCommit: ~Copyable, BatchWork {
   /// Nil once finished.
   private var session: Session?
   private let counters: CommitCounters
+  private let availability: AvailabilityWatch
+  /// What the last group came to.
+  private var trouble: StorageTrouble?
   private let observe: (@Sendable (Int, Duration) -> Void)?
   private let busyMilliseconds: Int32
   /// Whether the last group was given up because another process held the database.
@@ -23,8 +26,8 @@ struct GroupCommit: ~Copyable, BatchWork {
   private var fold: LogFold?
 
   init(
-    connection: consuming Connection, options: SQLiteOptions, counters: CommitCounters, foldsLog: Bool,
-    observe: (@Sendable (Int, Duration) -> Void)?
+    connection: consuming Connection, options: SQLiteOptions, counters: CommitCounters,
+    availability: AvailabilityWatch, foldsLog: Bool, observe: (@Sendable (Int, Duration) -> Void)?
   ) throws(StorageOpenError) {
     busyMilliseconds = options.busyMilliseconds
     do throws(SQLiteError) {
@@ -33,6 +36,7 @@ struct GroupCommit: ~Copyable, BatchWork {
       throw error.openError
     }
     self.counters = counters
+    self.availability = availability
     self.observe = observe
     fold = foldsLog ? LogFold(at: .now) : nil
   }
@@ -43,6 +47,8 @@ struct GroupCommit: ~Copyable, BatchWork {
       fold?.noteCommit()
     }
     if fold?.isDue(isIdle: group.isEmpty, at: .now) ?? false { foldLog() }
+    // Two connections: the one that writes folds the log.
+    availability.note(trouble, on: fold == nil ? 1 : 0)
   }
 
   private mutating func commit(_ group: [Transaction]) {
@@ -52,16 +58,20 @@ struct GroupCommit: ~Copyable, BatchWork {
     switch session.commit(group[...]) {
     case .committed(let answers):
       noteLock(isHeldElsewhere: false, session)
+      trouble = nil
       // Before the answers: who was answered finds himself counted.
       observe?(group.count, .now - begun)
       for answer in answers { answer() }
     case .undone(let error, .ofGroup):
       let code = session.connection.lastCode
       counters.count(fault: "\(code)")
+      trouble = SQLiteError(code: code, detail: "").trouble ?? trouble
       noteLock(isHeldElsewhere: SQLiteError(code: code, detail: "").isBusy, session)
       for transaction in group { transaction.fail(error) }
     case .undone(let error, .ofOne):
-      counters.count(fault: "\(session.connection.lastCode)")
+      let code = session.connection.lastCode
+      counters.count(fault: "\(code)")
+      trouble = SQLiteError(code: code, detail: "").trouble ?? trouble
       if group.count == 1 { group[0].fail(error) } else { performAlone(group, session) }
     }
   }
@@ -89,10 +99,11 @@ struct GroupCommit: ~Copyable, BatchWork {
       isHeldElsewhere ? min(100, busyMilliseconds) : busyMilliseconds)
   }
 
-  private func performAlone(_ group: [Transaction], _ session: Session) {
+  private mutating func performAlone(_ group: [Transaction], _ session: Session) {
     for (index, transaction) in group.enumerated() {
       switch session.commit(group[index...index]) {
       case .committed(let answers):
+        trouble = nil
         for answer in answers { answer() }
       case .undone(let error, .ofOne):
         transaction.fail(error)

@@ -28,6 +28,20 @@ struct SQLiteError: Error, Equatable {
     }
   }
 
+  /// What it means to who asks whether the database is there; nil where that is not the question.
+  var trouble: StorageTrouble? {
+    switch primaryCode {
+    case SQLITE_OK, SQLITE_ROW, SQLITE_DONE, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_MISUSE, SQLITE_RANGE:
+      nil
+    case SQLITE_BUSY, SQLITE_LOCKED: .held
+    case SQLITE_FULL: .full
+    case SQLITE_READONLY: .readOnly
+    case SQLITE_CANTOPEN, SQLITE_IOERR: .unreachable
+    case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_ERROR: .damaged
+    default: .refused
+    }
+  }
+
   /// What it means to who opens a database.
   var openError: StorageOpenError {
     switch primaryCode {

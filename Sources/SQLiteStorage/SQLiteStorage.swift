@@ -60,12 +60,16 @@ package final class SQLiteStorage: LedgerStorage, CountedStorage {
 
   /// Opens the file; what that may change of it, `opening` says.
   ///
-  /// - Parameter observe: Is told of each commit on the engine's own thread: how many transactions were in it and
-  ///   how long it took from its beginning.
+  /// - Parameters:
+  ///   - observe: Is told of each commit on the engine's own thread: how many transactions were in it and how long it took
+  ///     from its beginning.
+  ///   - tell: Is told there when the database goes or comes back.
   package init(
     path: String, opening: SQLiteOpening = .serve, options: SQLiteOptions = SQLiteOptions(),
-    observe: (@Sendable (Int, Duration) -> Void)? = nil
+    observe: (@Sendable (Int, Duration) -> Void)? = nil,
+    tell: @escaping @Sendable (StorageNews) -> Void = { _ in }
   ) throws(StorageOpenError) {
+    let availability = AvailabilityWatch(tell: tell)
     let connection =
       switch opening {
       case .serve: try openForService(path: path, options)
@@ -74,13 +78,14 @@ package final class SQLiteStorage: LedgerStorage, CountedStorage {
       }
     counters = CommitCounters()
     worker = try startWorker(
-      "sqlite", on: connection, options, counters, foldsLog: opening != .inspect, observe)
+      "sqlite", on: connection, options, counters, availability, foldsLog: opening != .inspect, observe)
     switch opening {
     case .inspect: reader = worker
     case .serve, .change:
       // Opened last: there is something to read by now.
       let second = try openForReading(path: path, busyMilliseconds: options.busyMilliseconds)
-      reader = try startWorker("sqlite-read", on: second, options, CommitCounters(), foldsLog: false, nil)
+      reader = try startWorker(
+        "sqlite-read", on: second, options, CommitCounters(), availability, foldsLog: false, nil)
     }
   }
 
@@ -159,10 +164,13 @@ extension SQLiteStorage {
 
 private func startWorker(
   _ name: String, on connection: consuming sending Connection, _ options: SQLiteOptions,
-  _ counters: CommitCounters, foldsLog: Bool, _ observe: (@Sendable (Int, Duration) -> Void)?
+  _ counters: CommitCounters, _ availability: AvailabilityWatch, foldsLog: Bool,
+  _ observe: (@Sendable (Int, Duration) -> Void)?
 ) throws(StorageOpenError) -> BatchWorker<GroupCommit> {
   let group = try GroupCommit(
-    connection: connection, options: options, counters: counters, foldsLog: foldsLog, observe: observe)
+    connection: connection, options: options, counters: counters, availability: availability,
+    foldsLog: foldsLog,
+    observe: observe)
   do throws(ThreadError) {
     return try BatchWorker(
       name: name, capacity: options.waitingLimit, batchLimit: options.groupLimit,

@@ -56,6 +56,13 @@ package final class SessionWatch: Sendable {
     progress.withLock { $0.keysSeenAt = max($0.keysSeenAt ?? moment, moment) }
   }
 
+  /// Looks for the first time, before anybody asks, with signing keys that were just read. A database that does not
+  /// answer is told of by the looks that follow.
+  package func begin() async {
+    tookKeys(asOf: now)
+    try? await follow()
+  }
+
   /// Takes in what was written since the last look.
   package func follow() async throws(StorageError) {
     do {

@@ -16,7 +16,38 @@ func postgresURLFault(_ url: String) -> String? {
   guard hosts.split(separator: UInt8(ascii: ",")).allSatisfy(hasPortOrNone) else {
     return "has a port that is no number"
   }
-  return nil
+  return parametersFault(
+    query: rest.dropFirst(address.count + 1), namesDatabase: address.dropFirst(authority.count).count > 1)
+}
+
+/// What a URL may say behind its `?` (postgresql.org/docs/15/libpq-connect.html#LIBPQ-PARAMKEYWORDS): all that the libpq
+/// knows which this program is built for, save `replication`, which is no connection for work.
+private let knownParameters = [
+  "application_name", "channel_binding", "client_encoding", "connect_timeout", "dbname",
+  "fallback_application_name", "gssencmode", "gsslib", "host", "hostaddr", "keepalives", "keepalives_count",
+  "keepalives_idle", "keepalives_interval", "krbsrvname", "options", "passfile", "password", "port",
+  "requirepeer", "service", "ssl_max_protocol_version", "ssl_min_protocol_version", "sslcert",
+  "sslcompression", "sslcrl", "sslcrldir", "sslkey", "sslmode", "sslpassword", "sslrootcert", "sslsni",
+  "target_session_attrs", "tcp_user_timeout", "user",
+]
+
+/// The names of parameters are not repeated: of a password with a `?` in it they are a part.
+private func parametersFault(query: ArraySlice<UInt8>, namesDatabase: Bool) -> String? {
+  var namesDatabase = namesDatabase
+  for parameter in query.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false)
+  where !query.isEmpty {
+    let name = String(decoding: parameter.prefix { $0 != UInt8(ascii: "=") }, as: UTF8.self)
+    // As JDBC says it, which libpq understands.
+    let isOfJDBC = parameter.elementsEqual("ssl=true".utf8)
+    guard isOfJDBC || (knownParameters.contains(name) && parameter.count > name.utf8.count) else {
+      return "has a parameter behind its `?` that is not one of " + knownParameters.joined(separator: ", ")
+    }
+    if name == "dbname" || name == "service" { namesDatabase = true }
+  }
+  if namesDatabase { return nil }
+  return
+    "must name a database, as postgres://HOST/NAME does: libpq would take one that is called like the user, or like "
+    + "who runs this program"
 }
 
 private func areEscapesWhole(_ bytes: [UInt8]) -> Bool {

@@ -139,7 +139,7 @@ package protocol Ledger {
 
   /// Returns how many rows went. With the last session of an anonymous account the account goes.
   mutating func sweep(_ rules: SweepRules) throws(StorageError) -> Int
-  /// Writes one small row.
+  /// Writes one small row, and fails where a table is not there that a sign-in or a refresh needs.
   mutating func touch() throws(StorageError)
 
   /// Whether there is an app's back end that is told of accounts.

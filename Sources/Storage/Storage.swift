@@ -172,7 +172,8 @@ package protocol Storage: Sendable {
   /// Forgets a bounded number of rows that decide nothing any more.
   /// - Returns: Whether more is left.
   func sweep(_ rules: SweepRules) async throws(StorageError) -> Bool
-  /// Returns when a transaction that writes has been committed.
+  /// Returns when a transaction that writes has been committed, with every table there that a sign-in or a refresh needs.
+  /// It says nothing of their columns, nor of what administration alone needs.
   func probe() async throws(StorageError)
 
   /// Finishes what was asked and closes; everything asked later is ``StorageError/unavailable``.

@@ -47,6 +47,23 @@ struct ConfigCommandTests {
     }
   }
 
+  @Test(arguments: [("postgres://h/x?foo=bar", "sslmode"), ("postgres://", "must name a database")])
+  func `a URL that libpq would refuse, or complete, is refused before the start`(
+    _ url: String, _ words: String
+  ) async throws {
+    try await withStage { stage in
+      let key = "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0ISE="
+      let settings = ["BRAMLEY_DATABASE_URL": url, "BRAMLEY_MASTER_KEY": key]
+      for finished in [
+        try await stage.command("config", "check", settings: settings),
+        try await stage.command("serve", settings: settings),
+      ] {
+        #expect(finished.status == 78)
+        #expect(finished.errors.contains(words), "\(finished.errors)")
+      }
+    }
+  }
+
   @Test func `an address of every interface needs a public URL`() async throws {
     try await withStage { stage in
       for listen in ["0.0.0.0:0", "[::]:0"] {

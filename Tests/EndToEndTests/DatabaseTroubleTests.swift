@@ -24,6 +24,25 @@ struct DatabaseTroubleTests {
     }
   }
 
+  @Test func `a database that others hold is told of once, and once it is free again`() async throws {
+    try await withStage { stage in
+      let service = try await stage.start()
+      let token = try await service.signIn(Mint.credential()).refreshToken
+      let holder = try await stage.lockDatabase()
+      for _ in 0..<3 { try expect(await service.tryRefresh(token), is: .outage("storage_unavailable")) }
+      let lost = try await service.process.line { $0.contains(#""event":"database_lost""#) }
+      #expect(lost.contains("others hold what is to be changed"))
+      holder.closeInput()
+      try await holder.ended()
+      _ = try await service.refresh(token)
+      try await service.process.line { $0.contains(#""event":"database_back""#) }
+      try await service.stop()
+      for event in ["database_lost", "database_back"] {
+        #expect(service.process.outputLines.count { $0.contains(event) } == 1)
+      }
+    }
+  }
+
   private func gauge(_ name: String, _ service: Service) async throws -> Double {
     let text = String(decoding: try await service.get("/metrics").body, as: UTF8.self)
     let line = text.split(separator: "\n").first { $0.hasPrefix(name + " ") }

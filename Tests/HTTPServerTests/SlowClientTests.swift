@@ -108,7 +108,7 @@ import Testing
 extension RawConnection {
   /// Sends the same bytes ten times a second and tells whether the other side has hung up within a minute: far
   /// beyond the limits, since a busy machine stretches them, and never without them.
-  fileprivate func drip(_ drop: String) -> Bool {
+  func drip(_ drop: String) -> Bool {
     for _ in 0..<600 {
       if !send(drop) { return true }
       usleep(100_000)

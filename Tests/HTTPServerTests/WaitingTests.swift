@@ -38,9 +38,13 @@ import Testing
     try await withListener(respond: { _ in
       // By number: a thread has the name of the one that made it until it gives itself another.
       let before = pthread_self()
-      // A sleep that is over before it is waited for would go on right here.
-      await Task.yield()
-      return Response(status: 200, body: [pthread_equal(before, pthread_self()) == 0 ? 1 : 0])
+      var isElsewhere = false
+      // A wait that is over before it has begun goes on right here.
+      for _ in 0..<100 where !isElsewhere {
+        await Task.yield()
+        isElsewhere = pthread_equal(before, pthread_self()) == 0
+      }
+      return Response(status: 200, body: [isElsewhere ? 1 : 0])
     }) { listener in
       let port = listener.port
       let body = try await onThread {

@@ -75,6 +75,18 @@ struct SessionWatchTests {
     #expect(storage.readCount == before + 1)
   }
 
+  @Test func `whoever asks right after the first look is told, and after one that failed is not`()
+    async throws
+  {
+    let session = try await open()
+    storage.breakDown()
+    await watch.begin()
+    #expect(await refusal(session) == .storage(.unavailable))
+    storage.mend()
+    await watch.begin()
+    #expect(await refusal(session) == nil)
+  }
+
   @Test func `what ended is bad as soon as it is followed`() async throws {
     let (a, b) = (try await open(1), try await open(2))
     try await watch.follow()

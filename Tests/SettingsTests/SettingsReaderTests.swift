@@ -165,7 +165,28 @@ private let keyText = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
       faults(["BRAMLEY_DATABASE_URL": url, "BRAMLEY_MASTER_KEY": key]) == ["BRAMLEY_DATABASE_URL"])
   }
 
-  @Test(arguments: ["postgres://u:hush@host/db?sslmode=verify-full", "postgresql://host/db"])
+  @Test(arguments: [
+    "postgres://h/x?foo=bar", "postgres://h/x?sslmode", "postgres://h/x?sslmode=require&",
+    "postgres://h/x?SSLMODE=require", "postgres://h/x?replication=true", "postgres://h/x?ssl=false",
+    "postgres://", "postgres://h", "postgres://h/", "postgres://u@h:5432?sslmode=require", "postgres:///",
+  ])
+  func `a URL with what libpq does not know, or without a database, is refused in words`(_ url: String) throws
+  {
+    let key = "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0ISE="
+    let error = try #require(throws: SettingsFaults.self) {
+      try read(["BRAMLEY_DATABASE_URL": url, "BRAMLEY_MASTER_KEY": key])
+    }
+    let words = error.faults.map { "\($0)" }.joined()
+    #expect(error.faults.map(\.setting) == ["BRAMLEY_DATABASE_URL"])
+    #expect(words.contains(url.contains("/x") ? "target_session_attrs" : "must name a database"), "\(words)")
+    #expect(!words.contains("foo"))
+  }
+
+  @Test(arguments: [
+    "postgres://u:hush@host/db?sslmode=verify-full", "postgresql://host/db",
+    "postgres://a:1,b:2/db?target_session_attrs=read-write&connect_timeout=2", "postgres:///db?host=/run/x",
+    "postgres://?host=a&dbname=b", "postgres://host/db?ssl=true",
+  ])
   func `a database on a server needs a master key that all nodes have`(_ url: String) throws {
     #expect(faults(["BRAMLEY_DATABASE_URL": url]) == ["BRAMLEY_MASTER_KEY"])
     let key = "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0ISE="

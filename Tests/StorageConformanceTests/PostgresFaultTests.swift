@@ -19,6 +19,15 @@ struct PostgresFaultTests {
     #expect(PostgresFault.consequence(of: state) == consequence)
   }
 
+  @Test(arguments: [
+    ("40P01", nil), ("55P03", nil), ("23505", nil), ("57014", nil), ("", StorageTrouble.unreachable),
+    ("57P01", .unreachable), ("25006", .readOnly), ("42P01", .damaged), ("53100", .full), ("53300", .refused),
+    ("XX000", .refused),
+  ])
+  func `which error codes mean that the database is not there`(_ state: String, _ trouble: StorageTrouble?) {
+    #expect(PostgresFault.trouble(of: state) == trouble)
+  }
+
   @Test func `D01 D02 a server that turns read-only is left, and used again when it takes writes`()
     async throws
   {
@@ -74,7 +83,9 @@ struct PostgresFaultTests {
     }
     try await cutting.value
     for (session, counter) in counters {
-      let kept = try await storage.session(session)
+      var kept: Session?
+      // The last cut may have been a moment ago.
+      try await eventually { kept = try await storage.session(session) }
       // An answer that was an outage may have been written; the repeat of its token finds the successor.
       #expect(kept?.end == nil)
       #expect((kept?.counter ?? 0) >= counter)

@@ -2,6 +2,7 @@ import Domain
 import Foundation
 import SQLiteStorage
 import Storage
+import TestProcesses
 import Testing
 
 extension Desk {
@@ -73,7 +74,10 @@ struct SQLiteFaultTests {
   }
 
   @Test func `a full disk is unavailable, spares its neighbours and heals`() async throws {
-    let storage = try SQLiteStorage(path: folder.database, options: SQLiteOptions(pageLimit: 48))
+    let told = Watched<[StorageNews]>([])
+    let storage = try SQLiteStorage(
+      path: folder.database, options: SQLiteOptions(pageLimit: 48),
+      tell: { news in told.update { $0.append(news) } })
     let desk = Desk(storage: storage)
     let old = try await desk.arrive("old", credential: 0).grant.session
     var made = 0
@@ -85,6 +89,8 @@ struct SQLiteFaultTests {
     }
     #expect(made > 10)
     #expect(storage.statistics.lastFaultCode == "13")
+    let news = try await told.first { $0.isEmpty ? nil : $0 }
+    #expect(news == [.lost(.full)])
     // What needs no room goes on, also beside one that does.
     let gate = Gate()
     async let held: Void = storage.hold(gate)

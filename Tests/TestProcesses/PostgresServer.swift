@@ -13,13 +13,23 @@ package final class PostgresServer: Sendable {
   /// Makes the folder and the database in it.
   ///
   /// - Parameter isDurable: Whether what was committed survives a loss of power, for which the server syncs.
-  package init(isDurable: Bool = false) async throws {
+  package convenience init(isDurable: Bool = false) async throws {
+    try await self.init(isDurable: isDurable, by: Self.creation, [])
+  }
+
+  /// Makes a standby of a server, which follows it until it is told that it is the primary.
+  package convenience init(following primary: PostgresServer) async throws {
+    try await self.init(isDurable: primary.isDurable, by: Self.copying, [primary.folder])
+  }
+
+  private init(isDurable: Bool, by script: String, _ arguments: [String]) async throws {
     let number = Self.next.wrappingAdd(1, ordering: .relaxed).newValue
     // Short: the name of a socket has little room.
     folder = "/tmp/pgt-\(getpid())-\(number)"
     self.isDurable = isDurable
     let made = try ChildProcess(
-      "/bin/sh", ["-c", Self.creation, folder, Self.programs], environment: Self.environment, folder: "/tmp")
+      "/bin/sh", ["-c", script, folder, Self.programs] + arguments, environment: Self.environment,
+      folder: "/tmp")
     guard try await made.ended() == .exit(0) else { throw Unstarted(words: made.errorText) }
     try await start()
   }
@@ -49,6 +59,25 @@ package final class PostgresServer: Sendable {
     let child = taken()
     try await child?.ended()
     child?.closeInput()
+  }
+
+  /// Has the server say and do nothing any more, until ``thaw()``.
+  package func freeze() throws { try signalAll(SIGSTOP) }
+
+  /// Has the server go on.
+  package func thaw() throws { try signalAll(SIGCONT) }
+
+  /// The server first: what it starts meanwhile would be missed.
+  private func signalAll(_ number: Int32) throws {
+    let text = try String(contentsOfFile: folder + "/data/postmaster.pid", encoding: .utf8)
+    guard let server = text.split(separator: "\n").first.flatMap({ pid_t($0) }) else { return }
+    Glibc.kill(server, number)
+    for process in try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap({ pid_t($0) }) {
+      // What is between parentheses is a name, which may hold anything; then come the state and the parent.
+      let status = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ""
+      let fields = status.split(separator: ")").last?.split(separator: " ") ?? []
+      if fields.count > 1, pid_t(fields[1]) == server { Glibc.kill(process, number) }
+    }
   }
 
   /// Has the server end at once, with a word to who is connected.
@@ -87,16 +116,25 @@ package final class PostgresServer: Sendable {
     if [ "$(id -u)" = 0 ]; then as="setpriv --reuid=65534 --regid=65534 --clear-groups"; else as=; fi
     """
 
-  private static let creation = """
+  private static let folderMaking = """
     \(prelude)
     set -e
     mkdir -m 700 "$0"
     if [ -n "$as" ]; then chown 65534:65534 "$0"; fi
     cd "$0"
+    """
+
+  private static let creation = """
+    \(folderMaking)
     $as initdb -D "$0/data" -A trust -U bramley -E UTF8 --locale=C --no-sync >"$0/initdb.log" 2>&1 || {
       cat "$0/initdb.log" >&2
       exit 1
     }
+    """
+
+  private static let copying = """
+    \(folderMaking)
+    $as pg_basebackup -D "$0/data" -h "$2" -U bramley -d dbname=postgres -R -X stream -c fast --no-sync
     """
 
   // `read` returns when the tests close the pipe or end.

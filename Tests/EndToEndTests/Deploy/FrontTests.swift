@@ -62,11 +62,16 @@ struct FrontTests {
     try await withStage { stage in
       let service = try await stage.start(["BRAMLEY_ADMIN_LISTEN": "127.0.0.1:0"])
       let front = try await stage.start(front, before: service)
-      let file = try stage.write(String(repeating: "x", count: 100_000), to: "much")
-      let answer = try await front.curl(
-        "/v1/signInWithIdp", "-H", "Content-Type: application/json", "--data-binary", "@\(file)")
-      let details = try answer.json.object("error")?.objects("details")
-      #expect(details?.first?.text("reason") == "body_too_large", "\(answer.output)")
+      for size in [100_000, 300_000, 900_000, 1_900_000] {
+        let file = try stage.write(String(repeating: "x", count: size), to: "much")
+        for _ in 0..<5 {
+          let answer = try await front.curl(
+            "/v1/signInWithIdp", "-H", "Content-Type: application/json", "--data-binary", "@\(file)")
+          let details = try? answer.json.object("error")?.objects("details")
+          #expect(
+            details?.first?.text("reason") == "body_too_large", "\(size): \(answer.output) \(answer.errors)")
+        }
+      }
     }
   }
 

@@ -105,3 +105,37 @@ func eventually(
   }
   return ContinuousClock.now - begun
 }
+
+extension PostgresServer {
+  /// Runs SQL beside the nodes.
+  ///
+  /// - Returns: What it answered, as text.
+  @discardableResult
+  func sql(_ text: String, at location: SourceLocation = #_sourceLocation) async throws -> String {
+    let done = try await run("/usr/bin/psql", ["-v", "ON_ERROR_STOP=1", "-Atc", text, url()])
+    try #require(done.status == 0, "\(done.errors)", sourceLocation: location)
+    return done.output.trimmingCharacters(in: .whitespacesAndNewlines)
+  }
+}
+
+/// Asks a node until it refuses what another has ended. Whoever asks two seconds later is not let in, however busy the
+/// machine is: a node that could not look knows that it does not know.
+///
+/// - Parameters:
+///   - end: When that was done at the latest.
+///   - ask: The status of an answer.
+/// - Returns: How long after the end the first refused question was asked.
+@discardableResult
+func refuses(
+  since end: ContinuousClock.Instant, at location: SourceLocation = #_sourceLocation,
+  _ ask: () async throws -> Int
+) async throws -> Duration {
+  while true {
+    let asked = ContinuousClock.now
+    let status = try await ask()
+    if status == 401 { return asked - end }
+    #expect(status == 503 || asked - end < .seconds(2), sourceLocation: location)
+    try #require(asked - end < .seconds(20), sourceLocation: location)
+    try await onThread { _ = poll(nil, 0, 20) }
+  }
+}
