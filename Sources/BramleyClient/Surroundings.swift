@@ -4,7 +4,7 @@ package import Foundation
 package struct Surroundings: Sendable {
   /// The time of day, which people and networks set.
   package var now: @Sendable () -> Date
-  /// Seconds on a clock that nobody sets, which goes on while the device sleeps.
+  /// Seconds on a clock that nobody sets: since the device was started, those that it slept included.
   package var steady: @Sendable () -> TimeInterval
   /// Waits so many seconds.
   package var sleep: @Sendable (TimeInterval) async throws -> Void
@@ -27,13 +27,19 @@ package struct Surroundings: Sendable {
   }
 
   /// The device's own.
-  package static let system: Surroundings = {
-    let start = ContinuousClock.now
-    return Surroundings(
-      now: { Date() },
-      steady: { start.duration(to: .now) / .seconds(1) },
-      sleep: { try await Task.sleep(for: .seconds($0)) },
-      chance: { Double.random(in: 0..<1) },
-      deviceState: CredentialState.ofDevice)
-  }()
+  package static let system = Surroundings(
+    now: { Date() },
+    steady: {
+      #if canImport(Darwin)
+        let clock = CLOCK_MONOTONIC_RAW
+      #else
+        let clock = CLOCK_BOOTTIME
+      #endif
+      var time = timespec()
+      _ = unsafe clock_gettime(clock, &time)
+      return TimeInterval(time.tv_sec) + TimeInterval(time.tv_nsec) / 1e9
+    },
+    sleep: { try await Task.sleep(for: .seconds($0)) },
+    chance: { Double.random(in: 0..<1) },
+    deviceState: CredentialState.ofDevice)
 }

@@ -11,7 +11,23 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import jwt
 
 ISSUER, AUDIENCE = os.environ["ISSUER"], os.environ["AUDIENCE"]
-keys = jwt.PyJWKClient(ISSUER + "/.well-known/jwks.json", lifespan=1800)
+
+
+class NoKeys(Exception):
+    """Says nothing about the token: whoever gets a 401 signs people out."""
+
+
+class Keys(jwt.PyJWKClient):
+    """The published keys. A page that is no key set, or has no keys, is an outage as well as no answer."""
+
+    def get_signing_keys(self, refresh=False):
+        try:
+            return super().get_signing_keys(refresh)
+        except (jwt.PyJWTError, ValueError) as fault:
+            raise NoKeys from fault
+
+
+keys = Keys(ISSUER + "/.well-known/jwks.json", lifespan=1800)
 
 
 def account(authorization):
@@ -28,8 +44,7 @@ class BackEnd(BaseHTTPRequestHandler):
     def do_GET(self):
         try:
             self.answer(200, {"account": account(self.headers.get("Authorization", ""))})
-        except jwt.PyJWKClientConnectionError:
-            # Says nothing about the token: whoever gets a 401 signs people out.
+        except NoKeys:
             self.answer(503, {"error": "no keys"})
         except jwt.PyJWTError:
             self.answer(401, {"error": "sign in"})

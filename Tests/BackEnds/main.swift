@@ -1,5 +1,5 @@
-// A back end that takes Bramley's session JWTs, with BramleyVerifier and no framework. The server stands for the one
-// that you have: Vapor, Hummingbird or another.
+// A server around `account`, so that the tests have one to ask. It stands for the one that you have: Vapor, Hummingbird or
+// another.
 //
 //   ISSUER=https://auth.example.com AUDIENCE=bramley PORT=3000 swift run back-end
 
@@ -10,19 +10,11 @@ import HTTPServer
 let settings = ProcessInfo.processInfo.environment
 let verifier = try SessionVerifier(issuer: settings["ISSUER"] ?? "", audience: settings["AUDIENCE"] ?? "")
 
-/// The account that is signed in.
-func account(_ authorization: String) async throws(VerificationError) -> String {
-  let words = authorization.split(separator: " ")
-  guard words.count == 2, words[0].lowercased() == "bearer" else { throw .malformed }
-  return try await verifier.verify(String(words[1])).subject
-}
-
 func respond(to request: Request) async -> Response {
   do {
-    let account = try await account(request.headers.first("Authorization") ?? "")
+    let account = try await account(request.headers.first("Authorization") ?? "", verifier)
     return Response(status: 200, body: Array(#"{"account":"\#(account)"}"#.utf8))
   } catch {
-    // An outage says nothing about the token: whoever gets a 401 signs people out.
     if error.isOutage { return Response(status: 503, body: Array(#"{"error":"no keys"}"#.utf8)) }
     return Response(
       status: 401, headers: ["WWW-Authenticate": "Bearer"], body: Array(#"{"error":"sign in"}"#.utf8))

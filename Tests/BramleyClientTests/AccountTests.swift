@@ -76,6 +76,35 @@ import Testing
     #expect(device.service.state.read { $0.requests.last?.httpMethod } == "DELETE")
   }
 
+  @Test func `a page of somebody else's that says 200 deletes nobody and ends no session`() async throws {
+    let device = Device()
+    let (auth, user) = try await device.signedIn()
+    let portal = ServiceDouble.Trick.raw(
+      TransportAnswer(status: 200, body: Data(#"{"login":"hotel"}"#.utf8)))
+    device.service.play(portal)
+    #expect(await fault { try await user.delete() }.code == .networkError)
+    #expect(auth.currentUser == user)
+    device.service.play(portal)
+    try auth.signOut()
+    // Told once more, when the hotel's network lets it through.
+    _ = try await device.service.state.first { state in
+      state.requests.count { $0.url?.path == "/v1/signOut" } == 2 ? true : nil
+    }
+  }
+
+  @Test func `whoever has signed out is not reauthenticated`() async throws {
+    let device = Device()
+    let (auth, user) = try await device.signedIn()
+    try auth.signOut()
+    let (reauthenticating, linking) = (
+      await fault { _ = try await user.reauthenticate(with: credential()) }.code,
+      await fault { _ = try await user.delete() }.code
+    )
+    #expect(reauthenticating == .nullUser && linking == .nullUser)
+    #expect(auth.currentUser == nil)
+    #expect(device.service.count("/v1/signInWithIdp") == 1)
+  }
+
   @Test func `a deletion long after the sign-in asks for another one and changes nothing`() async throws {
     let device = Device()
     let (auth, user) = try await device.signedIn()
@@ -126,15 +155,30 @@ import Testing
     #expect(auth.currentUser == user)
   }
 
-  @Test(arguments: [(CredentialState.authorized, false), (.revoked, true), (nil, true)])
-  func `Apple's notification signs out, unless the device says that the consent is there`(
-    _ state: CredentialState?, _ signsOut: Bool
+  @Test(arguments: [
+    (CredentialState.authorized, nil, false), (.notFound, nil, false), (.revoked, nil, true),
+    // A device that fails has said nothing, and the service is asked.
+    (nil, "authorized", false), (nil, "revoked", true), (nil, nil, false),
+  ])
+  func `Apple's notification signs out when the device, or else the service, says that the consent is gone`(
+    _ state: CredentialState?, _ told: String?, _ signsOut: Bool
   ) async throws {
     let device = Device()
     let (auth, _) = try await device.signedIn()
     device.clocks.update { $0.consent = state }
+    device.service.play(told.map { .raw(device.account(state: $0)) } ?? .fail(.notConnectedToInternet))
     await auth.consentWasRevoked()
     #expect((auth.currentUser == nil) == signsOut)
+  }
+
+  @Test func `Apple's notification is none of a guest's, who has given no consent`() async throws {
+    let device = Device()
+    let auth = device.app()
+    let guest = try await auth.signInAnonymously().user
+    device.clocks.update { $0.consent = .revoked }
+    await auth.consentWasRevoked()
+    #expect(auth.currentUser == guest)
+    #expect(device.service.paths == ["/v1/accounts:signUp"])
   }
 }
 

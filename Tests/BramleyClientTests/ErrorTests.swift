@@ -33,22 +33,61 @@ import Testing
     #expect(details[NSLocalizedDescriptionKey] as? String == "A sentence.")
   }
 
-  @Test(arguments: [
-    (AuthErrorCode.missingOrInvalidNonce, 17094, "ERROR_MISSING_OR_INVALID_NONCE"),
-    (.invalidCredential, 17004, "ERROR_INVALID_CREDENTIAL"), (.userDisabled, 17005, "ERROR_USER_DISABLED"),
-    (.requiresRecentLogin, 17014, "ERROR_REQUIRES_RECENT_LOGIN"),
-    (.networkError, 17020, "ERROR_NETWORK_ERROR"), (.userTokenExpired, 17021, "ERROR_USER_TOKEN_EXPIRED"),
-    (.invalidAPIKey, 17023, "ERROR_INVALID_API_KEY"), (.userMismatch, 17024, "ERROR_USER_MISMATCH"),
-    (.credentialAlreadyInUse, 17025, "ERROR_CREDENTIAL_ALREADY_IN_USE"),
-    (.invalidContinueURI, 17031, "ERROR_INVALID_CONTINUE_URI"),
-    (.tooManyRequests, 17010, "ERROR_TOO_MANY_REQUESTS"),
-    (.emailAlreadyInUse, 17007, "ERROR_EMAIL_ALREADY_IN_USE"),
-    (.internalError, 17999, "ERROR_INTERNAL_ERROR"),
-  ])
-  func `numbers and names are Firebase's`(_ code: AuthErrorCode, _ number: Int, _ name: String) {
-    #expect(code.rawValue == number)
-    #expect(code.name == name)
-    #expect(AuthErrorCode.Code(rawValue: number) == code)
+  @Test func `numbers and names are Firebase's, and there is no other but two of our own`() {
+    let own = AuthErrorCode.allCases.filter { $0.rawValue >= 19000 }
+    #expect(own == [.requestNotUnderstood, .signInSuperseded])
+    let names = AuthErrorCode.allCases.filter { $0.rawValue < 19000 }.map { ($0.rawValue, $0.name) }
+    #expect(Dictionary(names) { $1 } == firebaseErrors)
+    #expect(names.count == firebaseErrors.count)
+    #expect(AuthErrorCode.Code(rawValue: 17094) == .missingOrInvalidNonce)
+    #expect(AuthErrorCode.webSignInUserInteractionFailure.rawValue == 17063)
+    #expect(AuthErrorCode.networkError.name == "ERROR_NETWORK_REQUEST_FAILED")
+    #expect(AuthErrorCode(rawValue: 4) == nil)
+  }
+
+  @Test func `an error is read in every way that code for Firebase has`() async throws {
+    let device = Device()
+    let auth = device.app()
+    func error(_ word: String) async -> any Error {
+      device.service.play(.answer(400, word, reason: "a_reason"))
+      do {
+        _ = try await auth.signIn(with: credential())
+        return CancellationError()
+      } catch { return error }
+    }
+    let disabled = await error("USER_DISABLED")
+    do {
+      throw disabled
+    } catch AuthErrorCode.userNotFound {
+      Issue.record("another case")
+    } catch AuthErrorCode.userDisabled {
+    } catch {
+      Issue.record("\(error)")
+    }
+    let cast = try #require(disabled as? AuthErrorCode)
+    #expect(cast.code == .userDisabled && cast == .userDisabled)
+    #expect(cast.userInfo[AuthErrorUserInfoReasonKey] as? String == "a_reason")
+    #expect(disabled.localizedDescription == "A sentence.")
+    let bridged = disabled as NSError
+    #expect((bridged.domain, bridged.code) == (AuthErrorDomain, 17005))
+    #expect(bridged.localizedDescription == "A sentence.")
+    #expect(bridged.userInfo[AuthErrorUserInfoReasonKey] as? String == "a_reason")
+    let back = AuthErrorCode(_nsError: bridged)
+    #expect(back.code == .userDisabled)
+    #expect(back.userInfo[AuthErrorUserInfoReasonKey] as? String == "a_reason")
+    // One that came by another way, as through Objective-C.
+    do {
+      throw NSError(domain: AuthErrorDomain, code: 17005)
+    } catch AuthErrorCode.userDisabled {
+    } catch {
+      Issue.record("\(error)")
+    }
+    switch AuthErrorCode(rawValue: bridged.code) {
+    case .wrongPassword, .weakPassword: Issue.record("another case")
+    case .userDisabled: break
+    default: Issue.record("another case")
+    }
+    #expect(AuthErrorCode(_nsError: NSError(domain: "x", code: 17005)).code == .internalError)
   }
 
   @Test func `a credential that belongs to another account comes along in the error`() async throws {

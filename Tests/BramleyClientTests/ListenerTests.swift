@@ -46,4 +46,54 @@ import Testing
     _ = try await auth.currentUser?.getIDToken()
     #expect(told.uids.read(\.count) == 1)
   }
+
+  @Test func `as long as the store cannot be read nobody is told anything, and then who is there`()
+    async throws
+  {
+    let store = FailingStore()
+    let device = Device(store: store)
+    _ = try await device.signedIn()
+    store.isUnreadable.update { $0 = true }
+    let (auth, told, waits) = (device.app(), Told(), device.clocks)
+    auth.addStateDidChangeListener { _, user in told.add(user) }
+    _ = try await waits.first { $0.slept.count > 3 ? true : nil }
+    #expect(told.uids.read(\.count) == 0)
+    store.isUnreadable.update { $0 = false }
+    // Nobody has to ask.
+    #expect(try await told.first(1) == ["person1"])
+  }
+
+  @Test func `a stream and a notification tell the same`() async throws {
+    let device = Device()
+    let auth = device.app()
+    let posted = Watched(0)
+    let observer = NotificationCenter.default.addObserver(
+      forName: .AuthStateDidChange, object: auth, queue: nil
+    ) { _ in posted.update { $0 += 1 } }
+    defer { NotificationCenter.default.removeObserver(observer) }
+    var seen: [String?] = []
+    for await user in auth.authStateChanges {
+      seen.append(user?.uid)
+      if user != nil {
+        try auth.signOut()
+      } else if seen.count == 1 {
+        _ = try await auth.signIn(with: credential())
+      }
+      if seen.count == 3 { break }
+    }
+    #expect(seen == [nil, "person1", nil])
+    _ = try await posted.first { $0 == 2 ? true : nil }
+  }
+
+  @Test func `a handle is taken back as whatever code keeps it`() async throws {
+    let (auth, told) = (Device().app(), Told())
+    var handle: (any NSObjectProtocol)?
+    handle = auth.addStateDidChangeListener { _, user in told.add(user) }
+    _ = try await told.first(1)
+    if let handle { auth.removeStateDidChangeListener(handle) }
+    let user = try await auth.signIn(with: credential()).user
+    let people: Set = [user]
+    #expect(people.contains(try #require(auth.currentUser)))
+    #expect(told.uids.read(\.count) == 1)
+  }
 }

@@ -82,4 +82,30 @@ import Testing
     #expect(
       await call("Auth#signInWithCredential", ["providerId": "google.com"]).1?.code == "invalid-provider-id")
   }
+
+  @Test func `a settings screen calls without waiting, and reads errors as a cast gives them`() async throws {
+    let auth = configure()
+    let screen = SettingsViewController()
+    screen.viewWillAppear()
+    device.service.play(.fail(.notConnectedToInternet))
+    screen.continueAsGuest()
+    while screen.shown.isEmpty { await Task.yield() }
+    device.service.play(.fail(.notConnectedToInternet))
+    do {
+      _ = try await auth.signInAnonymously()
+      Issue.record("there was no error")
+    } catch {
+      #expect(SettingsViewController.staysSignedIn(after: error))
+    }
+    screen.continueAsGuest()
+    while screen.shown.count < 2 { await Task.yield() }
+    #expect(screen.shown == ["Try again later.", "guest true"])
+    screen.refresh()
+    screen.signIn(with: credential())
+    while auth.currentUser?.isAnonymous != false { await Task.yield() }
+    while screen.people.isEmpty { await Task.yield() }
+    screen.deleteAccount()
+    while auth.currentUser != nil { await Task.yield() }
+    screen.viewWillDisappear()
+  }
 }

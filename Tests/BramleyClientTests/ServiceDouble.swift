@@ -25,8 +25,12 @@ final class ServiceDouble: Transport {
     var sendsDate = true
     /// What it does instead, for one request each; nil lets it answer.
     var tricks: [Trick] = []
-    /// What happens, once, while a request is on its way.
+    /// What happens, once, while a request is on its way, and while its answer is.
     var meanwhile: (@Sendable () async throws -> Void)?
+    var afterwards: (@Sendable () async throws -> Void)?
+    /// Whose session a session token is of, and sessions without an identity.
+    var owners: [String: String] = [:]
+    var guests: Set<String> = []
   }
 
   enum Trick: Sendable {
@@ -59,7 +63,12 @@ final class ServiceDouble: Transport {
       return state.meanwhile
     }
     try await meanwhile?()
-    return try state.update { state in Result { try reply(to: request, &state) } }.get()
+    let (answer, afterwards) = state.update { state in
+      defer { state.afterwards = nil }
+      return (Result { try reply(to: request, &state) }, state.afterwards)
+    }
+    try await afterwards?()
+    return try answer.get()
   }
 
   private func reply(to request: URLRequest, _ state: inout State) throws -> TransportAnswer {
@@ -90,10 +99,12 @@ final class ServiceDouble: Transport {
     switch request.url?.path {
     case "/v1/signInWithIdp":
       if let before = state.used[body] { return before }
-      state.sessions += 1
+      // A link ends the session that it is made with.
+      if let session = bearer(of: request, state) { state.current[session] = nil }
       let answer = signIn(members, &state)
       state.used[body] = answer
       return answer
+    case "/v1/accounts:signUp": return signIn([:], isGuest: true, &state)
     case "/v1/token":
       let token = members["refreshToken"] as? String ?? ""
       // The one before gets the same successor again.
@@ -106,8 +117,12 @@ final class ServiceDouble: Transport {
       state.successors[token] = next.refresh
       return ok(["id_token": next.id, "refresh_token": next.refresh, "expires_in": "3600"], state)
     case "/v1/nonces": return ok(["nonce": "bwn1.challenge", "sha256": "x", "expiresIn": "300"], state)
-    case "/v1/account": return account(members, state)
-    case "/v1/signOut", "/v2/accounts:revokeToken": return ok([:], state)
+    case "/v1/account": return request.httpMethod == "DELETE" ? ok([:], state) : account(members, state)
+    case "/v1/signOut":
+      let token = members["refreshToken"] as? String
+      state.current = state.current.filter { $0.value != token && $0.value != state.successors[token ?? ""] }
+      return ok([:], state)
+    case "/v2/accounts:revokeToken": return ok([:], state)
     default: return Self.refusal(404, "INVALID_ARGUMENT", "not_found")
     }
   }
@@ -122,8 +137,21 @@ final class ServiceDouble: Transport {
       ], state)
   }
 
-  private func signIn(_ members: [String: Any], _ state: inout State) -> TransportAnswer {
-    let tokens = tokens("session\(state.sessions)", &state)
+  private func bearer(of request: URLRequest, _ state: State) -> String? {
+    let words = request.value(forHTTPHeaderField: "Authorization")?.split(separator: " ") ?? []
+    return words.last.flatMap { state.owners[String($0)] }
+  }
+
+  private func signIn(
+    _ members: [String: Any], isGuest: Bool = false, _ state: inout State
+  ) -> TransportAnswer {
+    state.sessions += 1
+    let session = "session\(state.sessions)"
+    if isGuest { state.guests.insert(session) }
+    let tokens = tokens(session, &state)
+    if isGuest {
+      return ok(["idToken": tokens.id, "refreshToken": tokens.refresh, "localId": state.uid], state)
+    }
     return ok(
       [
         "idToken": tokens.id, "refreshToken": tokens.refresh, "expiresIn": "3600", "localId": state.uid,
@@ -138,29 +166,58 @@ final class ServiceDouble: Transport {
     state.counter += 1
     let refresh = "refresh\(state.counter)"
     state.current[session] = refresh
-    let claims: [String: Any] = [
+    var claims: [String: Any] = [
       "iat": Int(state.time), "exp": Int(state.time + ttl), "auth_time": Int(state.time), "sub": state.uid,
       "sid": session, "email": "ada@example.com", "email_verified": true, "name": "Ada", "role": "gardener",
       "n": state.counter,
       "firebase": ["sign_in_provider": "apple.com", "identities": ["apple.com": ["001.a.1"]]],
     ]
+    if state.guests.contains(session) {
+      claims["firebase"] = ["sign_in_provider": "anonymous"]
+      for name in ["email", "email_verified", "name"] { claims[name] = nil }
+    }
     let payload = (try? JSONSerialization.data(withJSONObject: claims)) ?? Data()
     let text = payload.base64EncodedString().replacingOccurrences(of: "=", with: "")
       .replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
+    state.owners["e30.\(text).c2ln"] = session
     return ("e30.\(text).c2ln", refresh)
   }
 
   private func ok(_ members: [String: Any], _ state: State) -> TransportAnswer {
     var headers: [String: String] = [:]
-    if state.sendsDate {
-      let format = DateFormatter()
-      format.locale = Locale(identifier: "en_US_POSIX")
-      format.timeZone = TimeZone(secondsFromGMT: 0)
-      format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
-      headers["date"] = format.string(from: Date(timeIntervalSince1970: state.time))
-    }
+    if state.sendsDate { headers["date"] = httpDate(state.time) }
     let body = (try? JSONSerialization.data(withJSONObject: members)) ?? Data()
     return TransportAnswer(status: 200, headers: headers, body: body)
+  }
+}
+
+/// A `Date` header's text.
+func httpDate(_ time: TimeInterval) -> String {
+  let format = DateFormatter()
+  format.locale = Locale(identifier: "en_US_POSIX")
+  format.timeZone = TimeZone(secondsFromGMT: 0)
+  format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+  return format.string(from: Date(timeIntervalSince1970: time))
+}
+
+/// A store that can fail: a Keychain before the device was unlocked, or a disk that is full.
+final class FailingStore: SessionStore {
+  let inner = MemoryStore()
+  let isUnreadable = Watched(false)
+  /// What is there can be read.
+  let isFull = Watched(false)
+
+  func update<R>(_ body: (inout Data?) throws -> R) throws -> R {
+    if isUnreadable.read({ $0 }) { throw CocoaError(.fileReadNoPermission) }
+    return try inner.update { value in
+      let before = value
+      let result = try body(&value)
+      guard value == before || !isFull.read({ $0 }) else {
+        value = before
+        throw CocoaError(.fileWriteOutOfSpace)
+      }
+      return result
+    }
   }
 }
 

@@ -76,6 +76,31 @@ import Testing
     #expect(try await next.resumeSignIn() == nil)
   }
 
+  @Test func `a start finishes a sign-in for nobody who is signed in already, unless the app asks`()
+    async throws
+  {
+    let device = Device()
+    let (auth, _) = try await device.signedIn()
+    device.service.state.update { $0.uid = "person2" }
+    device.service.play(.fail(.notConnectedToInternet))
+    #expect(await fault { _ = try await auth.signIn(with: credential()) }.code == .networkError)
+    let next = device.app()
+    await next.start()
+    #expect(next.currentUser?.uid == "person1")
+    #expect(bodies(device).count == 2)
+    #expect(try await next.resumeSignIn()?.user.uid == "person2")
+  }
+
+  @Test func `a start finishes a sign-in when nobody is signed in`() async throws {
+    let device = Device()
+    device.service.play(.loseAnswer, .fail(.notConnectedToInternet))
+    #expect(await fault { _ = try await device.app().signIn(with: credential()) }.code == .networkError)
+    let next = device.app()
+    await next.start()
+    #expect(next.currentUser?.uid == "person1")
+    #expect(device.service.state.read(\.sessions) == 1)
+  }
+
   @Test func `what is older than any token of Apple's is not sent again`() async throws {
     let device = Device()
     device.service.play(.fail(.notConnectedToInternet))
@@ -133,6 +158,24 @@ import Testing
     try await device.service.isTold()
   }
 
+  @Test func `whoever signs out while an anonymous sign-in is on its way stays signed out`() async throws {
+    let device = Device()
+    let auth = device.app()
+    device.service.state.update { $0.meanwhile = { try auth.signOut() } }
+    #expect(await fault { _ = try await auth.signInAnonymously() }.code == .signInSuperseded)
+    #expect(auth.currentUser == nil)
+    try await device.service.isTold()
+    // And of two sign-ins the later counts, whatever they are.
+    device.service.state.update { $0.meanwhile = { _ = try await auth.signIn(with: credential()) } }
+    #expect(await fault { _ = try await auth.signInAnonymously() }.code == .signInSuperseded)
+    #expect(auth.currentUser?.isAnonymous == false)
+    // Another process of the app that starts at the same time does not get in the way.
+    let guest = device.app()
+    try guest.signOut()
+    device.service.state.update { $0.meanwhile = { await device.app().start() } }
+    #expect(try await guest.signInAnonymously().user.isAnonymous)
+  }
+
   @Test func `whoever signs in again has the session before ended at the service`() async throws {
     let device = Device()
     let (auth, user) = try await device.signedIn()
@@ -157,13 +200,44 @@ import Testing
     #expect(await fault { _ = try await user.getIDToken() }.code == .nullUser)
     #expect(await fault { _ = try await user.getIDToken(forcingRefresh: true) }.code == .nullUser)
     _ = try await device.service.state.first { $0.tricks.isEmpty ? true : nil }
-    // The next that signs in takes the news along.
-    _ = try await auth.signIn(with: credential())
     let told = try await device.service.state.first { state -> [URLRequest]? in
       let told = state.requests.filter { $0.url?.path == "/v1/signOut" }
       return told.count > 1 ? told : nil
     }
     #expect(Set(told.map(\.httpBody)) == [Data(#"{"refreshToken":"\#(token)"}"#.utf8)])
+  }
+
+  @Test(arguments: [(403, "PERMISSION_DENIED", 2), (400, "USER_DISABLED", 2), (400, "TOKEN_EXPIRED", 1)])
+  func `a sign-out that the service refuses is told again, unless the session is over`(
+    _ status: Int, _ word: String, _ count: Int
+  ) async throws {
+    let device = Device()
+    let (auth, _) = try await device.signedIn()
+    device.service.play(.answer(status, word))
+    try auth.signOut()
+    try await device.service.isTold()
+    // Nothing is left to be told.
+    while count == 1, try device.store.read() != nil { await Task.yield() }
+    await device.app().start()
+    #expect(device.service.count("/v1/signOut") == count)
+  }
+
+  @Test(arguments: [
+    "\(AppleNonce(raw: "secret"))", "\([AppleNonce(raw: "secret")])", dumped(AppleNonce(raw: "secret")),
+  ])
+  func `a nonce that is printed shows what Apple gets`(_ text: String) {
+    #expect(!text.contains("secret"))
+    #expect(text.contains("2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b"))
+  }
+
+  @Test func `a browser's sign-in that is printed shows nothing that is worth anything`() throws {
+    let web = Device().app().webSignIn(clientID: "a", returnURL: "b:/c")
+    let items = URLComponents(url: web.url, resolvingAgainstBaseURL: false)?.queryItems
+    let state = try #require(items?.first { $0.name == "state" }?.value)
+    for text in ["\(web)", "\([web])", dumped(web)] {
+      #expect(!text.contains(state) && !text.contains("verifier"))
+      #expect(text.contains("b:/c"))
+    }
   }
 
   @Test(arguments: [nil, ""])
@@ -206,4 +280,10 @@ import Testing
   @Test func `a nonce of the service's is there for clients that need one`() async throws {
     #expect(try await Device().app().fetchNonce().raw == "bwn1.challenge")
   }
+}
+
+private func dumped(_ value: some Any) -> String {
+  var text = ""
+  dump(value, to: &text)
+  return text
 }

@@ -120,7 +120,8 @@ import Testing
     }
     _ = try await one.getIDToken()
     #expect(auth.currentUser == one)
-    #expect(device.service.count("/v1/token") == 3)
+    // The other's token is a good one.
+    #expect(device.service.count("/v1/token") == 2)
   }
 
   @Test func `whoever signs out in one process is signed out in the other at its next refresh`() async throws
@@ -141,9 +142,11 @@ import Testing
     let other = device.app()
     #expect(other.currentUser == nil)
     _ = try await device.signedIn()
+    device.pass(1)
     let told = Watched<[String?]>([])
     other.addStateDidChangeListener { _, user in told.update { $0.append(user?.uid) } }
     #expect(other.currentUser?.uid == "person1")
+    _ = try await told.first { $0.isEmpty ? nil : true }
     _ = try await other.currentUser?.getIDToken(forcingRefresh: true)
     try other.signOut()
     #expect(try await told.first { $0.count > 1 ? $0 : nil } == ["person1", nil])
@@ -166,41 +169,21 @@ import Testing
     #expect(device.service.count("/v1/signOut") == 0)
   }
 
-  /// A Keychain before the device was unlocked, or a disk that is full.
-  private final class Broken: SessionStore {
-    let inner = MemoryStore()
-    let isBroken = Watched(false)
-    /// A disk that is full: what is there can be read.
-    let isFull = Watched(false)
-    func update<R>(_ body: (inout Data?) throws -> R) throws -> R {
-      if isBroken.read({ $0 }) { throw CocoaError(.fileReadNoPermission) }
-      return try inner.update { value in
-        let before = value
-        let result = try body(&value)
-        guard value == before || !isFull.read({ $0 }) else {
-          value = before
-          throw CocoaError(.fileWriteOutOfSpace)
-        }
-        return result
-      }
-    }
-  }
-
   @Test func `a store that cannot be read signs nobody out`() async throws {
-    let store = Broken()
+    let store = FailingStore()
     let device = Device(store: store)
     _ = try await device.signedIn()
-    store.isBroken.update { $0 = true }
+    store.isUnreadable.update { $0 = true }
     let auth = device.app()
     #expect(auth.currentUser == nil)
     #expect(await fault { _ = try await auth.signIn(with: credential()) }.code == .keychainError)
     #expect(await fault { try auth.signOut() }.code == .keychainError)
-    store.isBroken.update { $0 = false }
+    store.isUnreadable.update { $0 = false }
     #expect(auth.currentUser?.uid == "person1")
   }
 
   @Test func `a store that cannot be written after a refresh costs nobody the session`() async throws {
-    let store = Broken()
+    let store = FailingStore()
     let device = Device(store: store)
     let (auth, user) = try await device.signedIn()
     store.isFull.update { $0 = true }
@@ -208,8 +191,11 @@ import Testing
       device.pass(3400)
       _ = try await user.getIDToken()
     }
-    // What the store holds is an old token by now, and the one in memory counts.
-    #expect(user.refreshToken == "refresh4")
+    // Memory is one trade ahead of the store, and no more: the store's token is traded for the same successor each time.
+    #expect(user.refreshToken == "refresh2")
+    #expect(device.service.count("/v1/token") == 3)
+    // A restart finds what the service still takes.
+    #expect(try await device.app().currentUser?.getIDToken(forcingRefresh: true) != nil)
     store.isFull.update { $0 = false }
     _ = try await user.getIDToken(forcingRefresh: true)
     #expect(auth.currentUser == user)
@@ -224,5 +210,106 @@ import Testing
     #expect(device.app().currentUser == nil)
     _ = try await device.signedIn()
     #expect(device.app().currentUser?.uid == "person1")
+  }
+
+  @Test(arguments: ["", "garbage", "[]", #"{"session":7}"#])
+  func `a damaged file is made whole by the session in memory`(_ text: String) async throws {
+    let store = MemoryStore()
+    let device = Device(store: store)
+    let (auth, user) = try await device.signedIn()
+    try store.update { $0 = Data(text.utf8) }
+    device.pass(2)
+    #expect(auth.currentUser == user)
+    _ = try await user.getIDToken(forcingRefresh: true)
+    #expect(auth.currentUser == user)
+    #expect(device.app().currentUser?.refreshToken == user.refreshToken)
+  }
+
+  @Test func `a sign-out that the service ordered holds although it could not be written`() async throws {
+    let store = FailingStore()
+    let device = Device(store: store)
+    let (auth, user) = try await device.signedIn()
+    store.isFull.update { $0 = true }
+    device.pass(3700)
+    device.service.play(.answer(400, "TOKEN_EXPIRED", reason: "session_revoked"))
+    #expect(await fault { _ = try await user.getIDToken() }.code == .userTokenExpired)
+    device.pass(2)
+    #expect(auth.currentUser == nil)
+    store.isFull.update { $0 = false }
+    #expect(try await auth.signIn(with: credential()).user.uid == "person1")
+  }
+
+  @Test func `a relative path is one from where the program was started`() async throws {
+    let name = "kit-\(UUID().uuidString)"
+    let place = FileManager.default.currentDirectoryPath + "/" + name
+    defer { for end in ["", ".lock"] { try? FileManager.default.removeItem(atPath: place + end) } }
+    let store = FileStore(path: name)
+    try store.update { $0 = Data("one".utf8) }
+    #expect(try FileStore(path: place).read() == Data("one".utf8))
+  }
+
+  @Test func `a file that others may read is closed to them`() async throws {
+    try await inFolder { folder in
+      let store = FileStore(path: folder + "/session")
+      try store.update { $0 = Data("one".utf8) }
+      try FileManager.default.setAttributes(
+        [.posixPermissions: 0o644], ofItemAtPath: folder + "/session")
+      #expect(try store.read() == Data("one".utf8))
+      #expect(try mode(folder + "/session") == 0o600)
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func `a symbolic link is followed, also to where nothing is yet`(_ isThere: Bool) async throws {
+    try await inFolder { folder in
+      for name in ["/here", "/there"] {
+        try FileManager.default.createDirectory(atPath: folder + name, withIntermediateDirectories: true)
+      }
+      if isThere { try FileStore(path: folder + "/there/session").update { $0 = Data("one".utf8) } }
+      try FileManager.default.createSymbolicLink(
+        atPath: folder + "/here/session", withDestinationPath: "../there/session")
+      let store = FileStore(path: folder + "/here/session")
+      #expect(try store.read() == (isThere ? Data("one".utf8) : nil))
+      try store.update { $0 = Data("two".utf8) }
+      #expect(try FileStore(path: folder + "/there/session").read() == Data("two".utf8))
+      #expect(
+        try FileManager.default.destinationOfSymbolicLink(atPath: folder + "/here/session")
+          == "../there/session")
+    }
+  }
+
+  @Test func `what is only looked at needs no lock`() async throws {
+    try await inFolder { folder in
+      let store = FileStore(path: folder + "/session")
+      let during = try store.update { value in
+        value = Data("one".utf8)
+        return try store.read()
+      }
+      #expect(during == nil)
+      let after = try store.update { _ in try store.read() }
+      #expect(after == Data("one".utf8))
+    }
+  }
+
+  /// Counts who looks.
+  private final class Watching: SessionStore {
+    let inner = MemoryStore()
+    let looks = Watched(0)
+    func update<R>(_ body: (inout Data?) throws -> R) throws -> R { try inner.update(body) }
+    func read() throws -> Data? {
+      looks.update { $0 += 1 }
+      return try inner.read()
+    }
+  }
+
+  @Test func `asking who is signed in reads the store once a second and no more`() async throws {
+    let store = Watching()
+    let device = Device(store: store)
+    let auth = device.app()
+    for second in 1...3 {
+      for _ in 0..<100 { #expect(auth.currentUser == nil) }
+      #expect(store.looks.read { $0 } == second)
+      device.pass(1)
+    }
   }
 }

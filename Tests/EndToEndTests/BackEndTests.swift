@@ -45,6 +45,43 @@ struct BackEndTests {
     }
   }
 
+  /// What may stand where the keys should, and says nothing about a token.
+  private static let pages = [
+    "200 OK": ["<html>Welcome", "", "{}", "[]", #"{"keys":[]}"#, #"{"keys":7}"#], "404 Not Found": ["{}"],
+    "503 Unavailable": [#"{"keys":[{}]}"#],
+  ]
+
+  @Test(arguments: SampleBackEnd.Language.allCases)
+  func `a page in place of the keys signs nobody out of a back end`(_ language: SampleBackEnd.Language)
+    async throws
+  {
+    let page = Watched("")
+    let listener = try LoopbackListener { connection in
+      var received = Deliveries(connection)
+      while received.next() != nil { received.send(Array(page.read { $0 }.utf8)) }
+    }
+    let issuer = "http://127.0.0.1:\(listener.port)"
+    let token = Watched("")
+    try await withService(["BRAMLEY_ISSUER": issuer]) { service in
+      let session = try await service.signIn(Mint.credential()).idToken
+      token.update { $0 = session }
+    }
+    let sample = try await SampleBackEnd(language)
+    for (status, bodies) in Self.pages {
+      for body in bodies {
+        page.update {
+          $0 =
+            "HTTP/1.1 \(status)\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+        }
+        let backEnd = try await sample.start(issuer: issuer)
+        for _ in 0..<2 {
+          let answer = try await backEnd.answer(bearer: token.read { $0 })
+          #expect(answer.status == 503, "\(status) \(body)")
+        }
+      }
+    }
+  }
+
   /// The token with one bit changed in the middle of each part.
   private func changed(_ token: String) throws -> [String] {
     let parts = token.split(separator: ".").map(String.init)

@@ -3,9 +3,16 @@ internal import Foundation
 // What the kit asks the service, and what it reads of the answers. `openapi.yaml` describes all of it.
 
 extension Call {
+  static let tokenPath = "/v1/token"
+
   /// `POST /v1/token` for the next tokens.
-  static func refresh(_ token: String) -> Call {
-    Call(method: .post, path: "/v1/token", body: json(["grantType": "refresh_token", "refreshToken": token]))
+  ///
+  /// - Parameter isHurried: Whether the caller has a token that is good enough if this takes long.
+  static func refresh(_ token: String, isHurried: Bool) -> Call {
+    var call = Call(
+      method: .post, path: tokenPath, body: json(["grantType": "refresh_token", "refreshToken": token]))
+    call.isHurried = isHurried
+    return call
   }
 
   /// `POST /v1/signOut` of a session whose token may have expired.
@@ -36,7 +43,7 @@ extension Call {
   /// `POST /v1/token` for the session of a browser's sign-in.
   static func trade(code: String, verifier: String) -> Call {
     Call(
-      method: .post, path: "/v1/token",
+      method: .post, path: tokenPath,
       body: json(["grantType": "authorization_code", "code": code, "codeVerifier": verifier]))
   }
 
@@ -70,16 +77,21 @@ extension Answer {
     return value
   }
 
-  /// A session with the tokens of this answer in place of those that it had.
-  func renewed(_ session: StoredSession, at time: Date) throws(CallFault) -> StoredSession {
+  /// Makes sure that the service has said `{}`, and nobody in its place anything else.
+  func isNothing() throws(CallFault) {
+    guard (try? JSONSerialization.jsonObject(with: body) as? [String: Any])?.isEmpty == true else {
+      throw .notTheService
+    }
+  }
+
+  /// The session with the tokens of this answer in place of those that were traded.
+  func renewed(_ traded: StoredSession, world: Surroundings) throws(CallFault) -> StoredSession {
     let tokens = try decoded(Tokens.self)
-    var profile = session.profile
-    if let claims = SessionClaims(tokens.id_token) { profile.take(claims) }
     guard
       let renewed = StoredSession(
-        idToken: tokens.id_token, refreshToken: tokens.refresh_token, profile: profile,
-        serverTime: serverTime,
-        receivedAt: time), renewed.uid == session.uid
+        idToken: tokens.id_token, refreshToken: tokens.refresh_token, trades: traded.trades + 1,
+        profile: traded.profile, serverTime: serverTime, world: world),
+      (renewed.uid, renewed.sessionID) == (traded.uid, traded.sessionID)
     else { throw .notTheService }
     return renewed
   }
@@ -112,7 +124,9 @@ struct SignInAnswer: Decodable, Sendable {
   /// The session that it opens.
   ///
   /// - Parameter before: The session so far; of the same person something is known already.
-  func session(at time: Date, serverTime: Date?, before: StoredSession?) throws(CallFault) -> StoredSession {
+  func session(
+    world: Surroundings, serverTime: Date?, before: StoredSession?
+  ) throws(CallFault) -> StoredSession {
     var profile = Profile()
     guard let claims = SessionClaims(idToken) else {
       throw .notTheService
@@ -129,8 +143,7 @@ struct SignInAnswer: Decodable, Sendable {
     if isNewUser == true { profile.createdAt = profile.lastSignInAt }
     guard
       let session = StoredSession(
-        idToken: idToken, refreshToken: refreshToken, profile: profile, serverTime: serverTime,
-        receivedAt: time)
+        idToken: idToken, refreshToken: refreshToken, profile: profile, serverTime: serverTime, world: world)
     else { throw .notTheService }
     return session
   }

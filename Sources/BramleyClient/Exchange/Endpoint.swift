@@ -13,6 +13,8 @@ struct Call: Sendable {
   var body: Data?
   /// The session token.
   var bearer: String?
+  /// Whether an answer is worth little time: it is asked for once, and waited for less long.
+  var isHurried = false
 }
 
 /// What a good answer brings.
@@ -57,8 +59,23 @@ extension CallFault {
 
   var code: String? { if case .refused(let refusal) = self { refusal.code } else { nil } }
 
+  /// Whether the service does not take the session token, but may take a newer one.
+  var isBearerRefused: Bool { if case .refused(let refusal) = self { refusal.status == 401 } else { false } }
+
+  /// Whether the session that was to be ended is over, or never was.
+  var isOfEndedSession: Bool {
+    guard case .refused(let refusal) = self else { return false }
+    return refusal.status == 404 || RefusalWords.endedSessions.contains(refusal.code)
+  }
+
+  /// Whether the service has asked to be left alone, which goes for everybody. After anything else whoever has no other way
+  /// may ask again at once.
+  fileprivate var isRequest: Bool {
+    if case .refused(let refusal) = self { refusal.status == 429 || refusal.retryAfter != nil } else { false }
+  }
+
   /// As apps get it.
-  func error(_ further: [String: Any] = [:]) -> NSError {
+  func error(_ further: [String: Any] = [:]) -> AuthErrorCode {
     switch self {
     case .unanswered(let cause, _):
       return AuthErrorCode.networkError.error(
@@ -83,39 +100,70 @@ struct Endpoint: Sendable {
   let transport: any Transport
   let world: Surroundings
 
-  /// How often one call asks, and how many seconds it waits in all.
+  private struct Rest {
+    let until: TimeInterval
+    let fault: CallFault
+  }
+
+  /// What to leave alone for a while, by path.
+  private let rests = Locked<[String: Rest]>([:])
+
+  /// How often one call asks, and after how many seconds it does so no more.
   private static let tries = 3
   private static let patience: TimeInterval = 15
+  /// How many seconds nobody asks who does not have to, after there was no answer.
+  private static let respite: TimeInterval = 30
 
   /// Sends a call, and sends it again, the same bytes, while that may help: after what the service says to wait, a little
   /// longer by chance so that not all devices come back at once.
   func answer(to call: Call) async throws(CallFault) -> Answer {
-    var (number, waited) = (1, 0.0)
+    if let fault = rest(of: call.path)?.fault, fault.isRequest { throw fault }
+    let start = world.steady()
+    var number = 1
     while true {
       do throws(CallFault) {
-        return try await once(call)
+        let answer = try await once(call)
+        rests.withLock { $0[call.path] = nil }
+        return answer
       } catch {
-        guard number < Self.tries, let pause = pause(after: error, tries: number),
-          waited + pause <= Self.patience
-        else { throw error }
+        guard let pause = pause(after: error, tries: number) else { throw error }
+        guard number < (call.isHurried ? 1 : Self.tries), world.steady() - start + pause <= Self.patience
+        else {
+          leaveAlone(call.path, after: error)
+          throw error
+        }
         number += 1
-        waited += pause
         // Ends early only in a task that was cancelled, which then asks no more.
         guard (try? await world.sleep(pause)) != nil else { throw error }
       }
     }
   }
 
-  /// Seconds to leave the service alone after a fault; nil where waiting helps nobody.
+  /// Whether there was no answer on a path a moment ago, or the service has asked to be left alone there.
+  func isResting(_ path: String) -> Bool { rest(of: path) != nil }
+
+  private func rest(of path: String) -> Rest? {
+    let now = world.steady()
+    return rests.current[path].flatMap { $0.until > now ? $0 : nil }
+  }
+
+  private func leaveAlone(_ path: String, after fault: CallFault) {
+    var pause = pause(after: fault, tries: Self.tries) ?? 0
+    if case .unanswered = fault { pause = Self.respite * (1 + world.chance() / 4) }
+    let rest = Rest(until: world.steady() + pause, fault: fault)
+    rests.withLock { $0[path] = rest }
+  }
+
+  /// Seconds to wait after a fault, of the service's own at most an hour; nil where waiting helps nobody.
   ///
   /// - Parameter tries: How often in a row it has failed.
-  func pause(after fault: CallFault, tries: Int) -> TimeInterval? {
+  private func pause(after fault: CallFault, tries: Int) -> TimeInterval? {
     guard fault.isOutage else { return nil }
     var wanted = min(60, 0.5 * Double(1 << min(tries - 1, 10)))
     switch fault {
     case .unanswered(_, isOffline: true): return nil
     case .unanswered: break
-    case .refused(let refusal): if let told = refusal.retryAfter { wanted = min(max(told, 0.5), 600) }
+    case .refused(let refusal): if let told = refusal.retryAfter { wanted = min(max(told, 0.5), 3600) }
     }
     return wanted * (1 + world.chance() / 4)
   }
@@ -127,6 +175,7 @@ struct Endpoint: Sendable {
     var request = URLRequest(url: address(of: call.path))
     request.httpMethod = call.method.rawValue
     request.httpBody = call.body
+    request.timeoutInterval = call.isHurried ? 10 : 20
     if call.body != nil { request.setValue("application/json", forHTTPHeaderField: "Content-Type") }
     if let bearer = call.bearer { request.setValue("Bearer \(bearer)", forHTTPHeaderField: "Authorization") }
     if let apiKey { request.setValue(apiKey, forHTTPHeaderField: "X-API-Key") }
@@ -155,9 +204,15 @@ struct Endpoint: Sendable {
         status: response.status, code: String(word),
         message: sentence.isEmpty ? error.message : String(sentence), reason: error.details?.first?.reason,
         requestID: error.details?.first?.requestId,
-        retryAfter: response.headers["retry-after"].flatMap { TimeInterval($0) }.flatMap {
-          $0 >= 0 ? $0 : nil
-        }))
+        retryAfter: retryAfter(response)))
+  }
+
+  /// Seconds, or the time of day (RFC 9110 §10.2.3), which is compared with the service's own.
+  private func retryAfter(_ response: TransportAnswer) -> TimeInterval? {
+    guard let text = response.headers["retry-after"] else { return nil }
+    if let seconds = TimeInterval(text) { return seconds >= 0 ? seconds : nil }
+    let now = response.headers["date"].flatMap(httpDate) ?? world.now()
+    return httpDate(text).map { max(0, $0.timeIntervalSince(now)) }
   }
 }
 

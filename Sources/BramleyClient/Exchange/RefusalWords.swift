@@ -10,14 +10,17 @@ package enum RefusalWords {
   /// What the token endpoint says when the session is over, so that the person has to be signed out here. Everything else
   /// may pass.
   package static let endingSessions: Set = [
-    "TOKEN_EXPIRED", "INVALID_REFRESH_TOKEN", "MISSING_REFRESH_TOKEN", "USER_DISABLED", "USER_NOT_FOUND",
+    "TOKEN_EXPIRED", "INVALID_REFRESH_TOKEN", "USER_DISABLED", "USER_NOT_FOUND",
   ]
+
+  /// What a sign-out is answered with when there is nothing to end. Sessions of a disabled account are not over.
+  package static let endedSessions = endingSessions.subtracting(["USER_DISABLED"])
 
   private static let table: [(AuthErrorCode, String)] = [
     (.missingOrInvalidNonce, "MISSING_OR_INVALID_NONCE"),
     (.invalidCredential, "INVALID_IDP_RESPONSE INVALID_PENDING_TOKEN INVALID_CODE"),
     (.invalidUserToken, "INVALID_ID_TOKEN MISSING_ID_TOKEN"),
-    (.userTokenExpired, "TOKEN_EXPIRED INVALID_REFRESH_TOKEN MISSING_REFRESH_TOKEN"),
+    (.userTokenExpired, "TOKEN_EXPIRED INVALID_REFRESH_TOKEN"),
     (.userDisabled, "USER_DISABLED"),
     (.userNotFound, "USER_NOT_FOUND EMAIL_NOT_FOUND"),
     (.credentialAlreadyInUse, "FEDERATED_USER_ID_ALREADY_LINKED"),
@@ -42,7 +45,7 @@ package enum RefusalWords {
     (.networkError, "UNAVAILABLE"),
     (
       .requestNotUnderstood,
-      "INVALID_ARGUMENT INVALID_GRANT_TYPE MISSING_REQUEST_URI INVALID_REQUEST_URI INVALID_REQ_TYPE "
+      "INVALID_ARGUMENT INVALID_GRANT_TYPE MISSING_REFRESH_TOKEN MISSING_REQUEST_URI INVALID_REQUEST_URI INVALID_REQ_TYPE "
         + "CONFIGURATION_NOT_FOUND"
     ),
     (.internalError, "INTERNAL"),

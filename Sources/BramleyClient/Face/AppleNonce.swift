@@ -28,6 +28,14 @@ public struct AppleNonce: Sendable, Hashable {
   public var sha256: String { hexText(SHA256Digest.of(Array(raw.utf8))) }
 }
 
+// Whoever prints it, by itself or within something else, prints what Apple gets.
+extension AppleNonce: CustomStringConvertible, CustomReflectable {
+  /// With the hash alone.
+  public var description: String { "AppleNonce(sha256: \(sha256))" }
+  /// Without the raw value.
+  public var customMirror: Mirror { Mirror(self, children: ["sha256": sha256]) }
+}
+
 /// Lower-case hex.
 func hexText(_ bytes: [UInt8]) -> String {
   let digits = Array("0123456789abcdef")

@@ -32,25 +32,13 @@ public enum BramleyApp {
   fileprivate static var auth: Auth? { configured.current }
 }
 
-/// What ``Auth/addStateDidChangeListener(_:)`` gives out to remove the listener with.
-public typealias AuthStateDidChangeListenerHandle = any NSObjectProtocol & Sendable
-/// What ``Auth/addIDTokenDidChangeListener(_:)`` gives out to remove the listener with.
-public typealias IDTokenDidChangeListenerHandle = any NSObjectProtocol & Sendable
-
 /// Who is signed in to the app, and how that changes.
 public final class Auth: Sendable {
   /// Is told on the main actor.
   public typealias Listener = @MainActor (Auth, User?) -> Void
 
-  private final class Handle: NSObject, Sendable {}
-
-  private struct Listening {
-    let isForTokens: Bool
-    let listener: Listener
-  }
-
   let keeper: SessionKeeper
-  private let listeners = Locked<[ObjectIdentifier: Listening]>([:])
+  let listeners = Locked(Listeners())
 
   /// What ``BramleyApp/configure(url:apiKey:store:device:)`` made.
   public static func auth() -> Auth {
@@ -68,10 +56,14 @@ public final class Auth: Sendable {
       url: url, apiKey: apiKey, store: store ?? defaultStore(for: url), device: device,
       transport: URLTransport(),
       world: .system)
-    Task { [keeper] in
-      _ = try? await keeper.resume()
-      await keeper.tellEndings()
-    }
+    Task { await start() }
+  }
+
+  /// Does what a process before this one could not: a sign-in that had no answer, unless somebody else is signed in, and
+  /// sign-outs that the service does not know of.
+  package func start() async {
+    _ = try? await keeper.resume()
+    await keeper.tellEndings()
   }
 
   /// - Parameters:
@@ -85,7 +77,8 @@ public final class Auth: Sendable {
     keeper = SessionKeeper(
       endpoint: Endpoint(url: url, apiKey: apiKey, transport: transport, world: world), store: store,
       device: device)
-    keeper.observer.withLock { $0 = { [weak self] change in self?.announce(change) } }
+    keeper.observer.withLock { $0 = { [weak self] in self?.announce(isOtherPerson: $0) } }
+    followUnlocking()
     #if canImport(AuthenticationServices)
       // For as long as the app runs: there is nothing to take it back for.
       _ = NotificationCenter.default.addObserver(
@@ -96,7 +89,8 @@ public final class Auth: Sendable {
     #endif
   }
 
-  /// Who is signed in, also without a network; nil for nobody.
+  /// Who is signed in, also without a network; nil for nobody. It is nil too for as long as the Keychain cannot be read, as
+  /// before a device was unlocked for the first time: listeners are told nothing until it can.
   public var currentUser: User? { keeper.current.map { User($0, keeper: keeper) } }
 
   // MARK: In and out
@@ -111,13 +105,15 @@ public final class Auth: Sendable {
     try await keeper.signIn(with: credential, .signIn)
   }
 
-  /// Sends a sign-in again that had no answer yet. The kit does so by itself when the app starts; call it when the network
-  /// is back.
+  /// Sends a sign-in again that had no answer yet. The kit does so by itself when the app starts and nobody is signed in;
+  /// call it when the network is back. Whoever is signed in then makes place.
   ///
   /// - Returns: nil when there is none.
   @discardableResult
   public func resumeSignIn() async throws -> AuthDataResult? {
-    try await asApps { [keeper] in try await keeper.resume().map { AuthDataResult($0, keeper: keeper) } }
+    try await asApps { [keeper] in
+      try await keeper.resume(isAsked: true).map { AuthDataResult($0, keeper: keeper) }
+    }
   }
 
   /// Makes an account without an identity, which ``User/link(with:)`` turns into a lasting one; who is anonymous already
@@ -131,11 +127,10 @@ public final class Auth: Sendable {
           idToken: session.idToken, refreshToken: session.refreshToken, isNewUser: false)
         return AuthDataResult(SignedIn(held: held, answer: answer), keeper: keeper)
       }
-      let time = keeper.world.now()
       let signedIn = try await keeper.signInOnce(.signUp) { reply in
         var answer: SignInAnswer = try reply.decoded()
         answer.isNewUser = true
-        return (answer, try answer.session(at: time, serverTime: reply.serverTime, before: nil))
+        return (answer, try answer.session(world: keeper.world, serverTime: reply.serverTime, before: nil))
       }
       return AuthDataResult(signedIn, keeper: keeper)
     }
@@ -148,11 +143,12 @@ public final class Auth: Sendable {
   @discardableResult
   public func signIn(withCustomToken token: String) async throws -> AuthDataResult {
     let result = try await asApps { [keeper] in
-      let time = keeper.world.now()
       let signedIn = try await keeper.signInOnce(.customToken(token)) { reply in
         let answer: SignInAnswer = try reply.decoded()
         return (
-          answer, try answer.session(at: time, serverTime: reply.serverTime, before: keeper.current?.session)
+          answer,
+          try answer.session(
+            world: keeper.world, serverTime: reply.serverTime, before: keeper.current?.session)
         )
       }
       return AuthDataResult(signedIn, keeper: keeper)
@@ -186,50 +182,6 @@ public final class Auth: Sendable {
 
   /// Signs out if the device says that the consent is gone: Apple has posted its notification.
   package func consentWasRevoked() async { await keeper.consentWasRevoked() }
-
-  // MARK: Listeners
-
-  /// Tells who is signed in: now, and whenever that is somebody else, or nobody.
-  @discardableResult
-  public func addStateDidChangeListener(_ listener: @escaping Listener) -> AuthStateDidChangeListenerHandle {
-    add(listener, isForTokens: false)
-  }
-
-  /// Forgets a listener.
-  public func removeStateDidChangeListener(_ handle: AuthStateDidChangeListenerHandle) {
-    listeners.withLock { $0[ObjectIdentifier(handle)] = nil }
-  }
-
-  /// The same, and whenever tokens or what is known of the person are renewed.
-  @discardableResult
-  public func addIDTokenDidChangeListener(_ listener: @escaping Listener) -> IDTokenDidChangeListenerHandle {
-    add(listener, isForTokens: true)
-  }
-
-  /// Forgets a listener.
-  public func removeIDTokenDidChangeListener(_ handle: IDTokenDidChangeListenerHandle) {
-    removeStateDidChangeListener(handle)
-  }
-
-  private func add(_ listener: @escaping Listener, isForTokens: Bool) -> AuthStateDidChangeListenerHandle {
-    // Looked up first: finding somebody is a change, and would be told twice.
-    let user = currentUser
-    let handle = Handle()
-    listeners.withLock {
-      // Holds the handle, so that its address is nobody else's.
-      $0[ObjectIdentifier(handle)] = Listening(isForTokens: isForTokens, listener: listener)
-    }
-    Task { @MainActor in listener(self, user) }
-    return handle
-  }
-
-  private func announce(_ change: SessionKeeper.Change) {
-    let user = change.held.map { User($0, keeper: keeper) }
-    let told = listeners.current.values.filter { change.isOtherPerson || $0.isForTokens }
-    Task { @MainActor in
-      for listening in told { listening.listener(self, user) }
-    }
-  }
 }
 
 extension SessionKeeper {

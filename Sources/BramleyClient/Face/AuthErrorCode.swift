@@ -1,67 +1,96 @@
 public import Foundation
 
-/// What went wrong, in the names and numbers that code for Firebase reads. Errors are `NSError`s of ``AuthErrorDomain``
-/// with one of these as `code`:
+/// What went wrong, in the names and numbers that code for Firebase reads. It is what the kit throws, and can be read in
+/// every way that such code does:
 ///
 /// ```swift
-/// switch AuthErrorCode(rawValue: (error as NSError).code) {
-/// case .missingOrInvalidNonce: startAgain()
-/// case .networkError: offerRetry()                  // the person stays signed in
-/// default: show(error.localizedDescription)
+/// } catch AuthErrorCode.userDisabled {
+/// } catch let error as AuthErrorCode where error.code == .networkError {   // the person stays signed in
+/// } catch {
+///   switch AuthErrorCode(rawValue: (error as NSError).code) {
+///   case .missingOrInvalidNonce: startAgain()
+///   default: show(error.localizedDescription)
+///   }
 /// }
 /// ```
-public enum AuthErrorCode: Int, Error, Sendable, CaseIterable {
+///
+/// Two are equal when their numbers are. As an `NSError` it is of ``AuthErrorDomain``; on Linux `as NSError` and `as NSError?`
+/// make one, and `as? NSError` does not.
+public struct AuthErrorCode: Error, Sendable, RawRepresentable {
   /// Older code spells the type so.
   public typealias Code = AuthErrorCode
 
-  case invalidCustomToken = 17000
-  case customTokenMismatch = 17002
-  /// Apple's token or the one-time code is not good. Ask Apple for a new one.
-  case invalidCredential = 17004
-  case userDisabled = 17005
-  case operationNotAllowed = 17006
-  case emailAlreadyInUse = 17007
-  case invalidEmail = 17008
-  /// Too many requests: wait as long as ``AuthErrorUserInfoRetryAfterKey`` says.
-  case tooManyRequests = 17010
-  case userNotFound = 17011
-  case accountExistsWithDifferentCredential = 17012
-  /// For this the person has to have signed in within the last minutes: reauthenticate, then repeat.
-  case requiresRecentLogin = 17014
-  case providerAlreadyLinked = 17015
-  case noSuchProvider = 17016
-  case invalidUserToken = 17017
-  /// There was no answer, or the service is out of order. Nobody is signed out by that; the same call may succeed later.
-  case networkError = 17020
-  /// The session is over, and the person was signed out here.
-  case userTokenExpired = 17021
-  case invalidAPIKey = 17023
-  /// Another person signed in than the one who is signed in.
-  case userMismatch = 17024
-  /// The Apple identity belongs to another account; ``AuthErrorUserInfoUpdatedCredentialKey`` signs in to that one.
-  case credentialAlreadyInUse = 17025
-  case invalidContinueURI = 17031
-  case missingContinueURI = 17032
-  case webContextCancelled = 17058
-  case webSignInUserInteractionFailure = 17061
-  /// The person has signed out, or another one has signed in since.
-  case nullUser = 17067
-  case invalidProviderID = 17071
-  case unsupportedTenantOperation = 17073
-  case adminRestrictedOperation = 17085
-  /// The nonce is missing or not the one that Apple was given; ``AuthErrorUserInfoReasonKey`` says which mistake it was.
-  case missingOrInvalidNonce = 17094
-  /// The Keychain or the file refused. Who was signed in still is.
-  case keychainError = 17995
-  /// The service has a fault.
-  case internalError = 17999
+  /// The number.
+  public let rawValue: Int
+  /// As Firebase has it in `userInfo`, such as `ERROR_MISSING_OR_INVALID_NONCE`.
+  public let name: String
+  /// What came along; nil for the bare case.
+  private let details: NSError?
 
-  // Bramley's own, beyond Firebase's numbers.
+  init(_ number: Int, _ name: String) {
+    (rawValue, self.name, details) = (number, name, nil)
+  }
 
-  /// The service did not understand the request: its version and the kit's do not fit.
-  case requestNotUnderstood = 19001
-  /// A later sign-in, or a sign-out, took the place of this one before its answer came.
-  case signInSuperseded = 19002
+  private init(_ bare: AuthErrorCode, details: NSError) {
+    (rawValue, name, self.details) = (bare.rawValue, bare.name, details)
+  }
+
+  private static let known = Dictionary(uniqueKeysWithValues: allCases.map { ($0.rawValue, $0) })
+
+  /// The case with a number; nil when there is none.
+  public init?(rawValue: Int) {
+    guard let bare = Self.known[rawValue] else { return nil }
+    self = bare
+  }
+
+  /// An error with its case and all that came along. One that is none of ours is ``internalError``.
+  public init(_nsError error: NSError) {
+    let bare = error.domain == AuthErrorDomain ? Self(rawValue: error.code) : nil
+    self.init(bare ?? .internalError, details: error)
+  }
+
+  /// The case alone.
+  public var code: AuthErrorCode { Self(rawValue, name) }
+
+  /// An error as apps get it.
+  ///
+  /// - Parameters:
+  ///   - sentence: For `localizedDescription`.
+  ///   - further: More for `userInfo`.
+  func error(_ sentence: String, _ further: [String: Any] = [:]) -> AuthErrorCode {
+    let own: [String: Any] = [NSLocalizedDescriptionKey: sentence]
+    return Self(
+      self, details: NSError(domain: AuthErrorDomain, code: rawValue, userInfo: own.merging(further) { $1 }))
+  }
+}
+
+extension AuthErrorCode: Hashable {
+  /// Whether the numbers are the same.
+  public static func == (one: AuthErrorCode, other: AuthErrorCode) -> Bool { one.rawValue == other.rawValue }
+
+  /// By the number.
+  public func hash(into hasher: inout Hasher) { hasher.combine(rawValue) }
+
+  /// What `catch AuthErrorCode.userDisabled` asks, of an `NSError` from elsewhere too.
+  public static func ~= (pattern: AuthErrorCode, error: any Error) -> Bool {
+    let error = error as NSError
+    return error.domain == AuthErrorDomain && error.code == pattern.rawValue
+  }
+}
+
+extension AuthErrorCode: CustomNSError, LocalizedError {
+  /// ``AuthErrorDomain``.
+  public static var errorDomain: String { AuthErrorDomain }
+  /// The number.
+  public var errorCode: Int { rawValue }
+  /// With the name, and all that came along.
+  public var errorUserInfo: [String: Any] {
+    [AuthErrorUserInfoNameKey: name].merging(details?.userInfo ?? [:]) { $1 }
+  }
+  /// What came along, under the name that code for Firebase knows.
+  public var userInfo: [String: Any] { errorUserInfo }
+  /// A sentence for a person.
+  public var errorDescription: String? { details?.localizedDescription ?? name }
 }
 
 /// The domain of all errors, which is the one that code for Firebase compares with.
@@ -98,38 +127,4 @@ public enum AuthErrors {
   public static let userInfoEmailKey = AuthErrorUserInfoEmailKey
   /// ``AuthErrorUserInfoUpdatedCredentialKey``.
   public static let userInfoUpdatedCredentialKey = AuthErrorUserInfoUpdatedCredentialKey
-}
-
-// So that a case which an app throws by itself reads as an error of the kit's.
-extension AuthErrorCode: CustomNSError {
-  /// ``AuthErrorDomain``.
-  public static var errorDomain: String { AuthErrorDomain }
-  /// The number.
-  public var errorCode: Int { rawValue }
-  /// With the name.
-  public var errorUserInfo: [String: Any] { [AuthErrorUserInfoNameKey: name] }
-
-  /// As Firebase has it in `userInfo`: `ERROR_` and the case in upper-case words.
-  public var name: String {
-    // Each capital that begins a word: one behind a small letter, or before one behind capitals (`APIKey`).
-    let letters = Array("\(self)")
-    var text = "ERROR_"
-    for (index, letter) in letters.enumerated() {
-      let isBehindSmall = index > 0 && letters[index - 1].isLowercase
-      let isBeforeSmall = index + 1 < letters.count && letters[index + 1].isLowercase
-      if index > 0, letter.isUppercase, isBehindSmall || isBeforeSmall { text += "_" }
-      text += letter.uppercased()
-    }
-    return text
-  }
-
-  /// An error as apps get it.
-  ///
-  /// - Parameters:
-  ///   - sentence: For `localizedDescription`.
-  ///   - further: More for `userInfo`.
-  func error(_ sentence: String, _ further: [String: Any] = [:]) -> NSError {
-    let own: [String: Any] = [NSLocalizedDescriptionKey: sentence, AuthErrorUserInfoNameKey: name]
-    return NSError(domain: AuthErrorDomain, code: rawValue, userInfo: own.merging(further) { $1 })
-  }
 }

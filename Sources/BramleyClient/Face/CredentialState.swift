@@ -59,11 +59,14 @@ extension SessionKeeper {
     return try await world.deviceState?(subject)
   }
 
-  /// Signs out if the device says that the consent is gone.
+  /// Signs out if the consent is gone: by the word of the device or, where that gives none, of the service. Who has no Apple
+  /// identity has given no consent.
   func consentWasRevoked() async {
-    guard let held = current else { return }
-    // A device that gives no answer has said it by the notification.
-    let state = (try? await deviceState(of: held)) ?? .revoked
-    if state == .revoked, current === held { try? signOut() }
+    guard let held = current,
+      held.session.profile.identities.contains(where: { $0.providerID == "apple.com" })
+    else { return }
+    var state = try? await deviceState(of: held)
+    if state == nil { state = try? await credentialState(of: held) }
+    if state == .revoked { try? signOut(held.uid) }
   }
 }

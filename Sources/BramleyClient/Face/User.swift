@@ -1,7 +1,7 @@
 public import Foundation
 
 /// Who is signed in. It stays true: names and tokens that are renewed show in every `User` of the same sign-in.
-public final class User: UserInfo, Equatable {
+public final class User: UserInfo, Hashable {
   let held: HeldSession
   let keeper: SessionKeeper
 
@@ -45,6 +45,9 @@ public final class User: UserInfo, Equatable {
   /// Whether two are the same sign-in.
   public static func == (one: User, other: User) -> Bool { one.held === other.held }
 
+  /// By the sign-in.
+  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(held)) }
+
   // MARK: Tokens
 
   /// The session token for your back end, good for five minutes or more. It is asked for when that is needed, once for
@@ -55,6 +58,11 @@ public final class User: UserInfo, Equatable {
   ///   ``AuthErrorCode/userTokenExpired``, ``AuthErrorCode/userDisabled`` and ``AuthErrorCode/userNotFound``, which have.
   public func getIDToken(forcingRefresh: Bool = false) async throws -> String {
     try await asApps { try await self.keeper.fresh(self.held, isForced: forcingRefresh).idToken }
+  }
+
+  /// ``getIDToken(forcingRefresh:)``, as older code spells it.
+  public func idTokenForcingRefresh(_ isForced: Bool) async throws -> String {
+    try await getIDToken(forcingRefresh: isForced)
   }
 
   /// The session token with what it says.
@@ -77,6 +85,7 @@ public final class User: UserInfo, Equatable {
     if profile.identities.contains(where: { $0.providerID == credential.provider }) {
       throw AuthErrorCode.providerAlreadyLinked.error("The account has an Apple identity already.")
     }
+    try keeper.check(held)
     return try await keeper.signIn(with: credential, .link(uid: uid))
   }
 
@@ -101,9 +110,11 @@ public final class User: UserInfo, Equatable {
   /// Signs the same person in again, as before ``delete()``.
   ///
   /// - Throws: ``AuthErrorCode/userMismatch`` when it is somebody else; who was signed in still is.
+  ///   ``AuthErrorCode/nullUser`` when the person has signed out.
   @discardableResult
   public func reauthenticate(with credential: AuthCredential) async throws -> AuthDataResult {
-    try await keeper.signIn(with: credential, .reauthenticate(uid: uid))
+    try keeper.check(held)
+    return try await keeper.signIn(with: credential, .reauthenticate(uid: uid))
   }
 
   // MARK: The account
@@ -119,17 +130,18 @@ public final class User: UserInfo, Equatable {
   /// Begins a change of name and picture.
   public func createProfileChangeRequest() -> UserProfileChangeRequest { UserProfileChangeRequest(self) }
 
-  /// Deletes the account with everything that the service knows of the person, has Apple's consent revoked, and signs out.
+  /// Deletes the account with everything that the service knows of the person, has Apple's consent revoked, and signs out. A
+  /// service without Apple's key (`BRAMLEY_APPLE_PRIVATE_KEY`) revokes nothing at Apple, and does not say so here.
   ///
   /// - Throws: ``AuthErrorCode/requiresRecentLogin`` when the sign-in is minutes ago: reauthenticate, then delete.
   public func delete() async throws {
     try await asApps {
       do {
-        _ = try await self.keeper.answer(to: .delete, of: self.held)
+        try await self.keeper.answer(to: .delete, of: self.held).isNothing()
       } catch let fault as CallFault where fault.code == "USER_NOT_FOUND" {
         // It is gone: the answer to an earlier try was lost.
       }
-      if self.keeper.current === self.held { try self.keeper.signOut(isGone: true) }
+      try self.keeper.signOut(self.uid, isGone: true)
     }
   }
 

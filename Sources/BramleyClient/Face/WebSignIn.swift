@@ -21,6 +21,14 @@ public struct WebSignIn: Sendable {
   let verifier: String
 }
 
+// Whoever prints it prints nothing that is worth anything.
+extension WebSignIn: CustomStringConvertible, CustomReflectable {
+  /// With the return URL alone.
+  public var description: String { "WebSignIn(returnURL: \(returnURL))" }
+  /// Without state and verifier.
+  public var customMirror: Mirror { Mirror(self, children: ["returnURL": returnURL]) }
+}
+
 extension Auth {
   /// Begins a sign-in in a browser.
   ///
@@ -63,11 +71,10 @@ extension Auth {
         .error("The sign-in was not finished: \(reason).", [AuthErrorUserInfoReasonKey: reason])
     }
     let result = try await asApps { [keeper] in
-      let time = keeper.world.now()
       let signedIn = try await keeper.signInOnce(.trade(code: code, verifier: web.verifier)) { reply in
         let tokens: Tokens = try reply.decoded()
         let answer = SignInAnswer(idToken: tokens.id_token, refreshToken: tokens.refresh_token)
-        return (answer, try answer.session(at: time, serverTime: reply.serverTime, before: nil))
+        return (answer, try answer.session(world: keeper.world, serverTime: reply.serverTime, before: nil))
       }
       return AuthDataResult(signedIn, keeper: keeper)
     }

@@ -38,21 +38,28 @@ extension StoredSession {
   ///
   /// Only differences of the service's times are used, and so it does not matter what this device's clock shows.
   ///
+  /// - Parameter trades: How many trades the refresh token is away from the sign-in.
   /// - Returns: nil when the token is none of a session.
-  init?(idToken: String, refreshToken: String, profile: Profile, serverTime: Date?, receivedAt: Date) {
+  init?(
+    idToken: String, refreshToken: String, trades: Int = 0, profile: Profile, serverTime: Date?,
+    world: Surroundings
+  ) {
     guard let claims = SessionClaims(idToken) else { return nil }
     // A repeated answer may bring a token that was made before.
     let age = serverTime.map { max(0, $0.timeIntervalSince1970 - claims.iat) } ?? 0
+    let now = world.now()
     self.init(
-      uid: claims.sub, sessionID: claims.sid, idToken: idToken, refreshToken: refreshToken,
-      issuedAt: claims.iat, receivedAt: receivedAt,
-      expiresAt: receivedAt + max(0, claims.exp - claims.iat - age), profile: profile)
+      uid: claims.sub, sessionID: claims.sid, idToken: idToken, refreshToken: refreshToken, trades: trades,
+      issuedAt: claims.iat, receivedAt: now, expiresAt: now + max(0, claims.exp - claims.iat - age),
+      steadyAt: world.steady(), profile: profile)
   }
 
-  /// Seconds that the token is good for, by this device's clock: none when that was set back since the token came, for then
-  /// it cannot be known.
-  func remaining(at time: Date) -> TimeInterval {
-    time < receivedAt - 60 ? 0 : max(0, expiresAt.timeIntervalSince(time))
+  /// Seconds that the token is good for, by whichever of this device's clocks says that more time has passed since it came:
+  /// the one may have been set back, and the other begins anew with the device. None when the first shows a time before.
+  func remaining(at time: Date, steady: TimeInterval) -> TimeInterval {
+    guard time >= receivedAt - 60 else { return 0 }
+    let passed = max(time.timeIntervalSince(receivedAt), steadyAt.map { steady - $0 } ?? 0)
+    return max(0, expiresAt.timeIntervalSince(receivedAt) - passed)
   }
 }
 

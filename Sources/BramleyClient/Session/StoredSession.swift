@@ -1,38 +1,55 @@
 internal import Foundation
 
-/// What the store holds.
-struct StoredState: Codable, Sendable, Equatable {
-  var session: StoredSession?
-  /// A sign-in that was sent and has no answer yet.
-  var attempt: Attempt?
-  /// Refresh tokens of sessions that are over here and that the service has not been told of.
-  var endings: [String] = []
-
-  /// Lets a session take the place of the one before, which the service is to end.
-  mutating func begin(_ session: StoredSession) {
-    if self.session?.sessionID != session.sessionID { end(self.session) }
-    (self.session, attempt) = (session, nil)
-  }
-
-  /// Notes a session that the service is to end; the oldest are forgotten when there are many, and end by themselves.
-  mutating func end(_ session: StoredSession?) {
-    guard let session else { return }
-    endings = (endings + [session.refreshToken]).suffix(16)
-  }
-}
-
 /// A session with what is known of the person.
 struct StoredSession: Codable, Sendable, Equatable {
   var uid: String
   var sessionID: String
   var idToken: String
   var refreshToken: String
-  /// By the service's clock: of two tokens the later one counts.
+  /// How many trades the refresh token is away from the sign-in. The service gives everybody who trades a token the same
+  /// successor, and so this is an order for all processes.
+  var trades = 0
+  /// By the service's clock.
   var issuedAt: TimeInterval
   /// By this device's clock, whatever it shows: when the token came, and when it expires.
   var receivedAt: Date
   var expiresAt: Date
+  /// When the token came, on the clock that nobody sets and that begins anew with the device.
+  var steadyAt: TimeInterval?
   var profile: Profile
+
+  /// Whether these are later tokens of the same session.
+  func isLater(than other: StoredSession) -> Bool {
+    uid == other.uid && sessionID == other.sessionID && (trades, issuedAt) > (other.trades, other.issuedAt)
+  }
+}
+
+extension StoredSession {
+  /// Reads what an earlier or a later version of the kit wrote: the tokens are enough.
+  init(from decoder: any Decoder) throws {
+    let members = try decoder.container(keyedBy: CodingKeys.self)
+    func optional<Value: Decodable>(_ key: CodingKeys) -> Value? {
+      try? members.decodeIfPresent(Value.self, forKey: key)
+    }
+    idToken = try members.decode(String.self, forKey: .idToken)
+    refreshToken = try members.decode(String.self, forKey: .refreshToken)
+    guard let claims = SessionClaims(idToken) else {
+      throw DecodingError.dataCorruptedError(
+        forKey: .idToken, in: members, debugDescription: "no session token")
+    }
+    (uid, sessionID, issuedAt) = (claims.sub, claims.sid, claims.iat)
+    trades = optional(.trades) ?? 0
+    // Without them it is not known how long the token is good for, and it is renewed.
+    receivedAt = optional(.receivedAt) ?? .distantPast
+    expiresAt = optional(.expiresAt) ?? .distantPast
+    steadyAt = optional(.steadyAt)
+    if let known: Profile = optional(.profile) {
+      profile = known
+    } else {
+      profile = Profile()
+      profile.take(claims)
+    }
+  }
 }
 
 /// What is known of the person.
@@ -51,41 +68,4 @@ struct Profile: Codable, Sendable, Equatable {
   var createdAt: Date?
   var lastSignInAt: Date?
   var identities: [Identity] = []
-}
-
-/// A sign-in as it was sent: the same bytes are sent again until there is an answer.
-struct Attempt: Codable, Sendable, Equatable {
-  enum Purpose: Codable, Sendable, Equatable {
-    case signIn
-    /// To the account with this id.
-    case link(uid: String)
-    case reauthenticate(uid: String)
-  }
-
-  let purpose: Purpose
-  let body: Data
-  let begunAt: Date
-
-  /// Apple's tokens are good for an hour at most.
-  func isWorthSending(at time: Date) -> Bool { abs(time.timeIntervalSince(begunAt)) < 3600 }
-}
-
-extension SessionStore {
-  /// Reads and changes the state. What cannot be understood counts as nothing: it was not written by this kit.
-  func change<R>(_ body: (inout StoredState) throws -> R) throws -> R {
-    do {
-      return try update { data in
-        let before = data.flatMap { try? JSONDecoder().decode(StoredState.self, from: $0) } ?? StoredState()
-        var state = before
-        let result = try body(&state)
-        if state != before { data = state == StoredState() ? nil : try JSONEncoder().encode(state) }
-        return result
-      }
-    } catch {
-      throw AuthErrorCode.keychainError.error("The session cannot be kept.", [NSUnderlyingErrorKey: error])
-    }
-  }
-
-  /// What is there.
-  func state() throws -> StoredState { try change { $0 } }
 }

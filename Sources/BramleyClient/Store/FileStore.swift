@@ -2,14 +2,22 @@ public import Foundation
 
 /// Keeps the session in a file that nobody but its owner may read, for where there is no Keychain.
 ///
-/// The file is replaced as a whole and is on disk before anybody is told. Beside it lie two files that processes lock:
+/// The file is replaced as a whole and is on disk before anybody is told; one that others may read is closed to them. Beside it lie two files that processes lock:
 /// `.lock` for a moment, and `.refresh` while one of them asks for tokens. On Apple's systems use ``KeychainStore``: there
 /// a process that holds a lock on a shared file while it is suspended is ended.
 public final class FileStore: SessionStore {
   private let path: String
 
-  /// A store at a path whose folder exists, or can be made with mode 0700.
-  public init(path: String) { self.path = path }
+  /// A store at a path whose folder exists, or can be made with mode 0700. A symbolic link there is followed.
+  public init(path: String) {
+    var place = URL(fileURLWithPath: path).absoluteURL
+    // One that leads round in a circle stays what it is, and cannot be opened.
+    for _ in 0..<8 {
+      guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: place.path) else { break }
+      place = URL(fileURLWithPath: target, relativeTo: place.deletingLastPathComponent()).absoluteURL
+    }
+    self.path = place.path
+  }
 
   /// One in the home folder of whoever runs the program: `~/.local/state/bramley/<name>`.
   public convenience init(name: String) {
@@ -33,24 +41,31 @@ public final class FileStore: SessionStore {
     return result
   }
 
-  /// Waits until no other process refreshes, for a minute at most.
+  /// Waits until no other process refreshes, for ten seconds at most.
   public func alone<R: Sendable>(_ body: @Sendable () async throws -> R) async throws -> R {
-    let lock = try FileLock(path + ".refresh")
+    // Where no lock can be made a session stands two refreshes at once, as it does when the wait was too long.
+    guard let lock = try? FileLock(path + ".refresh") else { return try await body() }
     defer { lock.release() }
-    let end = ContinuousClock.now + .seconds(60)
+    let end = ContinuousClock.now + .seconds(10)
     while !lock.take(), ContinuousClock.now < end {
-      // In a task that was cancelled there is no waiting, and a session stands two refreshes at once.
+      // In a task that was cancelled there is no waiting.
       guard (try? await Task.sleep(for: .milliseconds(20))) != nil else { break }
     }
     return try await body()
   }
 
-  private func read() throws -> Data? {
-    do {
-      return try Data(contentsOf: URL(fileURLWithPath: path))
-    } catch CocoaError.fileReadNoSuchFile {
-      return nil
+  /// The file's content, which needs no lock: there is always a whole one.
+  public func read() throws -> Data? {
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    if descriptor < 0, errno == ENOENT { return nil }
+    guard descriptor >= 0 else { throw StoreFault(call: "open", code: errno) }
+    let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    var state = stat()
+    guard unsafe fstat(descriptor, &state) == 0 else { throw StoreFault(call: "fstat", code: errno) }
+    if state.st_mode & 0o077 != 0, fchmod(descriptor, 0o600) != 0 {
+      throw StoreFault(call: "fchmod", code: errno)
     }
+    return try file.readToEnd() ?? Data()
   }
 
   private func write(_ value: Data?) throws {

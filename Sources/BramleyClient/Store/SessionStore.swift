@@ -6,10 +6,16 @@ public import Foundation
 /// one, such as an app and its extensions.
 public protocol SessionStore: Sendable {
   /// Reads the value, lets it be changed, and writes it if it was; nil stands for none. What was written is there after a
-  /// crash. Nobody else changes it in between, as far as the store can see to that.
+  /// crash. Nobody else changes it in between, as far as the store can see to that; where somebody did, the body may be run
+  /// once more on what is there then.
   ///
   /// - Throws: When the value cannot be read or written, which is not the same as that there is none.
   func update<R>(_ body: (inout Data?) throws -> R) throws -> R
+
+  /// The value. The kit reads it about once a second while the app asks who is signed in, also on the main thread.
+  ///
+  /// - Throws: When it cannot be read.
+  func read() throws -> Data?
 
   /// Runs work that no other process with the same store does at the same time: a refresh. It waits for them, but not for
   /// ever, since a session stands two refreshes at once.
@@ -17,6 +23,9 @@ public protocol SessionStore: Sendable {
 }
 
 extension SessionStore {
+  /// By an update that changes nothing.
+  public func read() throws -> Data? { try update { $0 } }
+
   /// Without a lock between processes. The kit reads the store before and after it refreshes, and the service gives two
   /// who refresh at once the same successor.
   public func alone<R: Sendable>(_ body: @Sendable () async throws -> R) async throws -> R {

@@ -42,10 +42,12 @@ struct ClientRefreshTests {
       handset.pass(3400)
       // Still good for some minutes, and so it is given.
       let old = try await user.getIDToken()
-      let lost = try await relay.lost(3).compactMap { try $0.json.text("refresh_token") }
+      // It is asked for once, and the next that needs one asks three times.
+      #expect(await fault { _ = try await user.getIDToken(forcingRefresh: true) }.code == .networkError)
+      let lost = try await relay.lost(4).compactMap { try $0.json.text("refresh_token") }
       #expect(Set(lost).count == 1)
       relay.loseAnswers(false)
-      let new = try await user.getIDToken()
+      let new = try await user.getIDToken(forcingRefresh: true)
       #expect(new != old)
       #expect(user.refreshToken == lost.first)
       #expect(auth.currentUser == user)

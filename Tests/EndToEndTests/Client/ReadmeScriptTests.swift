@@ -31,7 +31,13 @@ struct ReadmeScriptTests {
       let finished = try await page.run("outcome = await finish();", search: search, kept: kept)
       let session = try #require(finished.object("outcome"), "\(finished)")
       #expect(finished.text("kept") == "{}")
+      #expect(finished.text("shown") == "/signed-in")
       _ = try await service.refresh(try #require(session.text("refresh_token")))
+      // The code is used up, and no answer for a session.
+      let again = try await page.run(
+        "try { await finish(); } catch (error) { outcome = { refused: error.message }; }", search: search,
+        kept: kept)
+      #expect(again.object("outcome")?.text("refused")?.hasPrefix("INVALID_CODE : ") == true, "\(again)")
     }
     try await apple.kill()
   }
@@ -42,8 +48,7 @@ struct ReadmeScriptTests {
       let service = try await stage.start()
       let credential = try Mint.credential()
       let page = Page(script: "", service: service, stage: stage)
-      let finished = try await page.run(
-        """
+      let library = """
         const appleAuth = {
           Operation: { LOGIN: 1 }, Scope: { FULL_NAME: 1, EMAIL: 0 },
           performRequest: async () => ({
@@ -51,12 +56,22 @@ struct ReadmeScriptTests {
             fullName: { givenName: "Ada", familyName: null },
           }),
         };
+        """
+      let finished = try await page.run(
+        """
+        \(library)
         \(script)
         outcome = session;
         """, search: "", kept: "{}")
       let session = try #require(finished.object("outcome"))
       #expect(session.text("displayName") == "Ada")
       _ = try await service.refresh(try #require(session.text("refreshToken")))
+      // Apple's token is used up, and the refusal is no session.
+      let refused = try await page.run(
+        "try { \(library) \(script) } catch (error) { outcome = { refused: error.message }; }", search: "",
+        kept: "{}")
+      let message = refused.object("outcome")?.text("refused")
+      #expect(message?.hasPrefix("MISSING_OR_INVALID_NONCE : ") == true, "\(refused)")
     }
   }
 }
@@ -74,7 +89,8 @@ private struct Page {
   /// - Parameters:
   ///   - search: The query of the page's address, with its question mark.
   ///   - kept: What the page's storage has, as JSON.
-  /// - Returns: `location` where the page was sent to, `kept` what its storage has in the end, and `outcome`.
+  /// - Returns: `location` where the page was sent to, `kept` what its storage has in the end, `shown` what the browser shows
+  ///   as its address, and `outcome`.
   func run(_ more: String, search: String, kept: String) async throws -> JSONObject {
     let path = try stage.write(
       """
@@ -86,10 +102,12 @@ private struct Page {
         removeItem: (name) => void store.delete(name),
       };
       let target = "", outcome = null;
-      const location = { search: "\(search)", assign: (url) => { target = String(url); } };
+      const location = { pathname: "/signed-in", search: "\(search)", assign: (url) => { target = String(url); } };
+      let shown = location.pathname + location.search;
+      const history = { replaceState: (_, __, url) => { shown = url; } };
       \(script.replacing("https://auth.example.com", with: service.baseURL))
       \(more.replacing("https://auth.example.com", with: service.baseURL))
-      console.log(JSON.stringify({ location: target, kept: JSON.stringify(Object.fromEntries(store)), outcome }));
+      console.log(JSON.stringify({ location: target, kept: JSON.stringify(Object.fromEntries(store)), shown, outcome }));
       """, to: "page.mjs")
     let finished = try await EndToEndTests.run("/usr/bin/node", [path])
     try #require(finished.status == 0, "\(finished.errors)")

@@ -9,6 +9,9 @@ final class Relay: Sendable {
     var losesAnswers = false
     var lost: [HTTPAnswer] = []
     var requests: [Delivery] = []
+    /// What the next answer waits for, and how many have waited.
+    var gate: DispatchSemaphore?
+    var held = 0
   }
 
   private let listener: LoopbackListener
@@ -28,6 +31,21 @@ final class Relay: Sendable {
   /// Lets requests through from now on, and the answers get lost, or not any more.
   func loseAnswers(_ losesAnswers: Bool) { state.update { $0.losesAnswers = losesAnswers } }
 
+  /// Keeps the next answer back until what is given out is called.
+  func holdNextAnswer() -> @Sendable () -> Void {
+    let gate = DispatchSemaphore(value: 0)
+    state.update { $0.gate = gate }
+    return { gate.signal() }
+  }
+
+  /// Waits until an answer is kept back.
+  func held() async throws { _ = try await state.first { $0.held > 0 ? true : nil } }
+
+  /// Waits until a path was asked for.
+  func asked(_ target: String) async throws {
+    _ = try await state.first { state in state.requests.contains { $0.target == target } ? true : nil }
+  }
+
   /// Goes on with another service.
   func lead(to target: UInt16) { state.update { $0.target = target } }
 
@@ -46,6 +64,12 @@ final class Relay: Sendable {
       guard let service = try? HTTPConnection(port: target) else { return }
       service.send(bytes)
       guard let answer = try? service.receive() else { return }
+      let gate = state.update { state in
+        defer { state.gate = nil }
+        state.held += state.gate == nil ? 0 : 1
+        return state.gate
+      }
+      gate?.wait()
       let isLost = state.update { state in
         if state.losesAnswers { state.lost.append(answer) }
         return state.losesAnswers
