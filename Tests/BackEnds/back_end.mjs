@@ -4,40 +4,16 @@
 //   ISSUER=https://auth.example.com AUDIENCE=bramley PORT=3000 node back_end.mjs
 
 import { createServer } from 'node:http'
-import { createLocalJWKSet, jwtVerify } from 'jose'
+import { createRemoteJWKSet, jwtVerify } from 'jose'
 
 const { ISSUER: issuer, AUDIENCE: audience, PORT: port } = process.env
-const url = `${issuer}/.well-known/jwks.json`
-
-// The published keys. A page that is no key set, or has no keys, is an outage as well as no answer.
-async function fetchKeys() {
-  const answer = await fetch(url, { signal: AbortSignal.timeout(5000) })
-  const { keys } = await answer.json()
-  if (!answer.ok || !keys?.length) throw new Error(`no keys: ${answer.status}`)
-  return createLocalJWKSet({ keys })
-}
-
-// For ten minutes, and for longer in an outage: a key is published half an hour before it is used.
-let set
-let until = 0
-async function keyOf(header, token) {
-  if (Date.now() > until) {
-    until = Date.now() + 600_000
-    const before = set
-    set = fetchKeys().catch((error) => {
-      until = 0
-      if (before) return before
-      throw error
-    })
-  }
-  return (await set)(header, token)
-}
+const keys = createRemoteJWKSet(new URL(`${issuer}/.well-known/jwks.json`))
 
 // The account that is signed in.
 async function account(authorization = '') {
   const token = /^Bearer (\S+)$/i.exec(authorization)?.[1] ?? ''
   // The algorithm is ours to say (BRAMLEY_SESSION_ALG), never the token's.
-  const { payload } = await jwtVerify(token, keyOf, { algorithms: ['ES256'], audience, issuer })
+  const { payload } = await jwtVerify(token, keys, { algorithms: ['ES256'], audience, issuer })
   return payload.sub
 }
 

@@ -18,7 +18,7 @@ class NoKeys(Exception):
 
 
 class Keys(jwt.PyJWKClient):
-    """The published keys. A page that is no key set, or has no keys, is an outage as well as no answer."""
+    """The published keys. A page that is no key set is an outage as well as no answer."""
 
     def get_signing_keys(self, refresh=False):
         try:
