@@ -1,3 +1,4 @@
+internal import Crypto
 internal import Domain
 internal import Storage
 internal import SQLLedger
@@ -7,7 +8,17 @@ internal import Wire
 enum ArchiveLine {
   case header(ArchiveHeader)
   case row(ArchiveRow, of: ArchiveTable)
-  case end(rows: Int64)
+  case end(rows: Int64, digest: String?)
+}
+
+/// What the lines of an export come to, in their order: a copy that was damaged or changed comes to something else.
+struct ArchiveDigest: Sendable {
+  private var value = [UInt8](repeating: 0, count: 32)
+
+  /// - Parameter line: Without its end.
+  mutating func take(_ line: some Collection<UInt8>) { value = sha256(value + line) }
+
+  var text: String { hexText(value) }
 }
 
 /// The first line of an export.
@@ -54,9 +65,12 @@ func archiveLine(of row: ArchiveRow, in table: ArchiveTable) -> [UInt8] {
   return out.finish() + [0x0A]
 }
 
-func archiveEnd(rows: Int64) -> [UInt8] {
+func archiveEnd(rows: Int64, _ digest: ArchiveDigest) -> [UInt8] {
   var out = JSONWriter()
-  out.object("end") { $0.member("rows", rows) }
+  out.object("end") { out in
+    out.member("rows", rows)
+    out.member("digest", digest.text)
+  }
   return out.finish() + [0x0A]
 }
 
@@ -72,7 +86,7 @@ extension ArchiveLine {
       self = .header(try ArchiveHeader(object))
     } else if case .object(let end) = object["end"] {
       guard case .integer(let rows) = end["rows"] else { throw .malformed }
-      self = .end(rows: rows)
+      self = .end(rows: rows, digest: end.text("digest"))
     } else {
       guard let name = object.names.first, object.names.count == 1, case .object(let members) = object[name],
         let table = ArchiveTable.all.first(where: { $0.name == name })

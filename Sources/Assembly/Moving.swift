@@ -16,6 +16,10 @@ package enum MoveFault: Error, Sendable, Equatable {
   /// The file ends before its last line.
   case truncated(rows: Int64)
   case otherFormat(Int64)
+  /// The lines do not come to what was written in the last one.
+  case damaged
+  /// Another export has come in by half.
+  case otherArrival
   /// Somebody worked with the database meanwhile.
   case changedMeanwhile
   /// The database that is to take it in has something in it.
@@ -28,7 +32,9 @@ package enum MoveFault: Error, Sendable, Equatable {
   package var exitStatus: Int32 {
     switch self {
     case .unwritable(let fault): fault.isInTheWay ? 1 : 69
-    case .malformed, .inconsistent, .truncated, .otherFormat, .changedMeanwhile, .notEmpty: 1
+    case .malformed, .inconsistent, .truncated, .damaged, .otherArrival, .otherFormat,
+      .changedMeanwhile, .notEmpty:
+      1
     case .unreadable: 69
     case .masterKeyMissing: 78
     case .start(let fault): fault.exitStatus
@@ -43,7 +49,12 @@ package enum MoveFault: Error, Sendable, Equatable {
     case .unreadable(let code): "the export cannot be read: \(words(forSystemError: code))"
     case .malformed(let line): "line \(line) is none of an export"
     case .inconsistent(let line):
-      "the lines up to \(line) are not as an export has them: some of them need others that should stand before"
+      "the lines up to \(line) are not as an export has them: there is a value that cannot be, or a line that needs "
+        + "another which should stand before it"
+    case .damaged:
+      "the export was damaged or changed after it was written: begin again with a new database and another copy"
+    case .otherArrival:
+      "another export has come in by half: go on with its own file, or begin again with a new database"
     case .truncated(let rows):
       "the export breaks off after \(rows) rows; import the whole file, which goes on from here"
     case .otherFormat(let format):
@@ -110,6 +121,8 @@ private func export(
   let chain = try await stored { () throws(StorageError) in try await storage.auditChain() }
   try written { () throws(FileFault) in try file.write(header.line) }
   var tally = MoveTally()
+  var digest = ArchiveDigest()
+  digest.take(header.line.dropLast())
   var lastLine: ArchiveRow?
   for table in ArchiveTable.all {
     var last: ArchiveRow?
@@ -118,9 +131,9 @@ private func export(
       let page = try await stored { () throws(StorageError) in
         try await storage.rows(of: table, after: place, limit: pageLimit)
       }
-      try written { () throws(FileFault) in
-        try file.write(page.flatMap { archiveLine(of: $0, in: table) })
-      }
+      let lines = page.map { archiveLine(of: $0, in: table) }
+      for line in lines { digest.take(line.dropLast()) }
+      try written { () throws(FileFault) in try file.write(lines.flatMap { $0 }) }
       tally.count(page.count, of: table.name)
       last = page.count < pageLimit ? nil : page.last
       if table == .audit { lastLine = page.last ?? lastLine }
@@ -135,7 +148,7 @@ private func export(
   }
   guard isAsBefore else { throw .changedMeanwhile }
   try written { () throws(FileFault) in
-    try file.write(archiveEnd(rows: tally.rows))
+    try file.write(archiveEnd(rows: tally.rows, digest))
     try file.finish()
   }
   return tally
@@ -163,20 +176,14 @@ private func archiveHeader(
 package func takeIn(
   _ settings: Settings, from path: String, into storage: any Archive
 ) async throws(MoveFault) -> MoveTally {
-  var lines: LineReader
-  do {
-    lines = try LineReader(path)
-  } catch {
-    throw MoveFault(error, line: 0)
-  }
-  guard let first = try line(&lines, number: 1), case .header(let header) = first else {
-    throw .malformed(line: 1)
-  }
+  var archive = try ArchiveReader(path)
+  let header = try archive.header()
   try demandKeys(header, settings)
   try await begin(header, in: storage)
-  let tally = try await copyRows(&lines, into: storage)
+  let tally = try await copyRows(&archive, into: storage)
   try await stored { () throws(StorageError) in
-    try await storage.endArrival(signingKeyVersion: header.signingKeyVersion)
+    // Another import of the same file may have been faster.
+    guard try await storage.endArrival(signingKeyVersion: header.signingKeyVersion) else { return }
     try await storage.append(
       AuditEntry(
         at: WallClock.system.now(), action: .databaseRestored, actor: Actor.command.text, account: nil,
@@ -203,24 +210,22 @@ private func demandKeys(_ header: ArchiveHeader, _ settings: Settings) throws(Mo
 
 private func begin(_ header: ArchiveHeader, in storage: any Archive) async throws(MoveFault) {
   let name = hexText(sha256(header.line).prefix(16))
-  let isOurs = try await stored { () throws(StorageError) in
-    if let arriving = try await storage.arrival() { return arriving == name }
-    guard try await isUnused(storage) else { return false }
+  let hindrance = try await stored { () throws(StorageError) -> MoveFault? in
+    if let arriving = try await storage.arrival() { return arriving == name ? nil : .otherArrival }
+    guard try await isUnused(storage) else { return .notEmpty }
     try await storage.beginArrival(of: name)
-    return true
+    return nil
   }
-  guard isOurs else { throw .notEmpty }
+  if let hindrance { throw hindrance }
 }
 
 private func copyRows(
-  _ lines: inout LineReader, into storage: any Archive
+  _ archive: inout ArchiveReader, into storage: any Archive
 ) async throws(MoveFault) -> MoveTally {
   var tally = MoveTally()
   var (table, rows) = (ArchiveTable?.none, [ArchiveRow]())
-  var number = 1
   while true {
-    number += 1
-    guard let next = try line(&lines, number: number) else { throw .truncated(rows: tally.rows) }
+    guard let next = try archive.next() else { throw .truncated(rows: tally.rows) }
     if case .row(let row, let same) = next, table == same, rows.count < pageLimit {
       rows.append(row)
       continue
@@ -230,44 +235,16 @@ private func copyRows(
       do throws(StorageError) {
         try await storage.add(page, to: full)
       } catch {
-        throw error == .defect ? .inconsistent(line: number - 1) : .storage(error)
+        throw error == .defect ? .inconsistent(line: archive.number - 1) : .storage(error)
       }
       tally.count(page.count, of: full.name)
     }
     switch next {
-    case .header: throw .malformed(line: number)
+    case .header: throw .malformed(line: archive.number)
     case .row(let row, let other): (table, rows) = (other, [row])
-    case .end(let count):
-      guard count == tally.rows else { throw .malformed(line: number) }
-      guard try line(&lines, number: number + 1) == nil else { throw .malformed(line: number + 1) }
+    case .end(let rows, let digest):
+      try archive.demandEnd(rows: rows, digest: digest, of: tally.rows)
       return tally
-    }
-  }
-}
-
-private func line(_ lines: inout LineReader, number: Int) throws(MoveFault) -> ArchiveLine? {
-  let bytes: ArraySlice<UInt8>?
-  do {
-    bytes = try lines.next()
-  } catch {
-    throw MoveFault(error, line: number)
-  }
-  guard let bytes else { return nil }
-  do {
-    return try ArchiveLine(parsing: bytes)
-  } catch {
-    switch error {
-    case .malformed: throw .malformed(line: number)
-    case .otherFormat(let format): throw .otherFormat(format)
-    }
-  }
-}
-
-extension MoveFault {
-  fileprivate init(_ fault: LineReader.Fault, line: Int) {
-    switch fault {
-    case .unreadable(let code): self = .unreadable(code: code)
-    case .lineTooLong: self = .malformed(line: line)
     }
   }
 }

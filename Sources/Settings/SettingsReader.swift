@@ -83,7 +83,7 @@ package func printedSettings(
     }
     return PrintedSetting(
       variable: setting.variable,
-      text: setting.isSecret
+      text: setting.isSecret || setting.name == "database_url" && !isDatabaseURL(value.text)
         ? "[redacted]" : withoutPassword(onOneLine(value.text), hidesQuery: setting.name == "webhook_url"),
       source: value.source)
   }
@@ -99,6 +99,12 @@ package func settingsForRestart(_ before: [PrintedSetting], _ after: [PrintedSet
 /// Line feeds as they may be written in the environment, so that one setting is one line.
 private func onOneLine(_ text: String) -> String {
   text.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: "\\n")
+}
+
+/// Whether the passwords in it are where they can be found. libpq takes other forms as well, which are refused here, but somebody
+/// may have set one.
+private func isDatabaseURL(_ text: String) -> Bool {
+  text.isEmpty || ["sqlite:", "postgres://", "postgresql://"].contains { trimmed(text).hasPrefix($0) }
 }
 
 /// A URL without its passwords: behind the user name, and in the query.

@@ -64,7 +64,9 @@ package protocol Archive: Storage {
   /// Notes who moves a database in.
   func beginArrival(of archive: String) async throws(StorageError)
   /// Notes that it is all there.
-  func endArrival(signingKeyVersion: Int64) async throws(StorageError)
+  ///
+  /// - Returns: Whether it was not known yet.
+  func endArrival(signingKeyVersion: Int64) async throws(StorageError) -> Bool
 }
 
 /// Nobody else may work on a database that is half there; unlike other leases this one does not run out.
@@ -82,10 +84,7 @@ extension LedgerStorage where Book: ArchiveLedger {
   }
 
   package func arrival() async throws(StorageError) -> String? {
-    try await read { (book) throws(StorageError) in
-      let lease = try book.lease(arrivalLease)
-      return lease.flatMap { $0.until == UnixTime(.max) ? $0.holder : nil }
-    }
+    try await read { (book) throws(StorageError) in try arrivingArchive(in: &book) }
   }
 
   package func beginArrival(of archive: String) async throws(StorageError) {
@@ -94,10 +93,17 @@ extension LedgerStorage where Book: ArchiveLedger {
     }
   }
 
-  package func endArrival(signingKeyVersion: Int64) async throws(StorageError) {
+  package func endArrival(signingKeyVersion: Int64) async throws(StorageError) -> Bool {
     try await transact { (book) throws(StorageError) in
+      guard try arrivingArchive(in: &book) != nil else { return false }
       try book.settleArchive(signingKeyVersion: signingKeyVersion)
       try book.write(Lease(name: arrivalLease, holder: "", until: UnixTime(0)))
+      return true
     }
   }
+}
+
+private func arrivingArchive(in book: inout some Ledger) throws(StorageError) -> String? {
+  let lease = try book.lease(arrivalLease)
+  return lease.flatMap { $0.until == UnixTime(.max) ? $0.holder : nil }
 }

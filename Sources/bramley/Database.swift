@@ -20,7 +20,9 @@ func withDatabase(
   let settings = try loadSettings(arguments)
   guard !settings.database.isAbsent else {
     throw CommandFault(
-      status: ExitStatus.unavailable, message: "there is no database at \(settings.database.name)")
+      status: ExitStatus.unavailable,
+      message:
+        "there is no database at \(settings.database.name): `bramley migrate` or the first start makes it")
   }
   let storage: any CountedStorage
   do {

@@ -146,7 +146,7 @@ struct MoveTests {
       // Another export is none of its rest, be it one of the same database in the same second.
       let other = stage.folder + "/other.jsonl"
       #expect(try await stage.command("export", other).status == 0)
-      #expect(try await stage.takeIn(other).status == 1)
+      #expect(try await stage.takeIn(other).errors.contains("its own file"))
       #expect(try await stage.takeIn(stage.archive).status == 0)
       #expect(try await stage.takeIn(stage.archive).status == 1)
       let after = try await stage.start(stage.elsewhere)
@@ -182,6 +182,11 @@ struct MoveTests {
       let reversed = try await refusal(
         [lines[0]] + lines[1..<(lines.count - 1)].reversed() + [lines[lines.count - 1]])
       #expect(reversed.status == 1 && reversed.errors.contains("stand before"), "\(reversed.errors)")
+      let flag = try #require(lines.firstIndex { $0.contains(#""is_disabled":0"#) })
+      var changed = lines
+      changed[flag] = lines[flag].replacing(#""is_disabled":0"#, with: #""is_disabled":1"#)
+      #expect(try await refusal(changed).errors.contains("damaged or changed"))
+      #expect(try await stage.command("users", "list", settings: stage.elsewhere).status == 1)
       #expect(
         try await refusal([lines[0].replacing("\"format\":", with: "\"format\":9")]).errors.contains("format")
       )

@@ -424,7 +424,8 @@ private let keyText = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
     ("postgres://ada:hunter2@host/db", "postgres://ada:[redacted]@host/db"),
     ("postgres://ada@host/db", "postgres://ada@host/db"),
     ("postgres://ada:p@hunter2@host", "postgres://ada:[redacted]@host"), ("sqlite:a.db", "sqlite:a.db"),
-    ("a@b://c", "a@b://c"), ("://@:", "://@:"), ("@://", "@://"), ("x@y://z:w@h", "x@y://z:[redacted]@h"),
+    ("a@b://c", "[redacted]"), ("://@:", "[redacted]"), ("x@y://z:w@h", "[redacted]"),
+    ("host=/x dbname=b user=app password=hunter2", "[redacted]"), (" sqlite:b.db", " sqlite:b.db"),
     ("", ""),
     ("postgres://:hunter2@h", "postgres://:[redacted]@h"),
   ])
