@@ -80,6 +80,7 @@ private func startProxy(_ stage: Stage, to nodes: [Service]) async throws -> UIn
     defaults
       mode http
       timeout connect 2s
+      timeout check 2s
       timeout client 30s
       timeout server 30s
       option http-buffer-request
