@@ -27,10 +27,10 @@ blocks() {
 rm -rf /tmp/bramley-readme
 bash "$folder/commands.sh"
 
-# What has a screen of Apple's can only be parsed here; all else is compiled.
+# What has a screen of Apple's, and a manifest, can only be parsed here; all else is compiled.
 awk -v folder="$folder" '
   /^```swift$/ { text = ""; inside = 1; next }
-  inside && /^```$/ { inside = 0; print text > (folder (text ~ /import (SwiftUI|UIKit)/ ? "/screen" ++screens ".swift" : "/sample.swift")); next }
+  inside && /^```$/ { inside = 0; print text > (folder (text ~ /import (PackageDescription|SwiftUI|UIKit)/ ? "/screen" ++screens ".swift" : "/sample.swift")); next }
   inside { text = text $0 "\n" }
 ' README.md
 swift build --target BramleyVerifier
