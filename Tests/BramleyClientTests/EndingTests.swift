@@ -123,5 +123,6 @@ import Testing
     // The one itself is told of as soon as that is possible.
     device.service.state.update { $0.habit = nil }
     try await nothingIsLeft()
+    #expect(auth.currentUser == nil)
   }
 }
