@@ -68,6 +68,8 @@ final class PreparedText {
     guard isConnectionURL(url) else { throw .lost("libpq cannot read the URL") }
     guard let opened = unsafe connect(url) else { throw .lost("out of memory") }
     unsafe raw = opened
+    // What a server remarks on is for nobody here, and libpq would write it to standard error.
+    unsafe PQsetNoticeReceiver(opened, { _, _ in }, nil)
     guard unsafe PQstatus(raw) == CONNECTION_OK else {
       // libpq names host, port, user and database here, never the password.
       throw .lost(line(of: unsafe String(cString: PQerrorMessage(raw))))

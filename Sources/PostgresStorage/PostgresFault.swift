@@ -11,6 +11,8 @@ package struct PostgresFault: Error, Equatable {
   package enum Consequence: Sendable, Equatable {
     /// The same again can go well: it met another transaction.
     case runAgain
+    /// Somebody has locked a row or a table that it needs, for longer than was waited.
+    case held
     /// This connection is of no more use: it is gone, or the server it leads to takes no writes.
     case reconnect
     /// A rule of the schema: what was decided on changed meanwhile, or it is a fault of this program.
@@ -29,7 +31,8 @@ package struct PostgresFault: Error, Equatable {
   /// connection goes, and the next one looks for a server that takes writes.
   package static func consequence(of state: String) -> Consequence {
     switch state {
-    case "40001", "40P01", "55P03": .runAgain
+    case "40001", "40P01": .runAgain
+    case "55P03": .held
     case "", "25006", "57P01", "57P02", "57P03", "57P05": .reconnect
     // Not one row where there must be one: see `Statements.swift`.
     case "22012": .conflict
@@ -45,7 +48,7 @@ package struct PostgresFault: Error, Equatable {
     switch consequence {
     case .conflict: .defect
     case .corrupt: .corrupt
-    case .runAgain, .reconnect, .unavailable: .unavailable
+    case .runAgain, .held, .reconnect, .unavailable: .unavailable
     }
   }
 
@@ -61,8 +64,8 @@ package struct PostgresFault: Error, Equatable {
   /// As ``trouble``, of an error code.
   package static func trouble(of state: String) -> StorageTrouble? {
     switch consequence(of: state) {
-    // Others were in the way, for longer than is waited.
-    case .runAgain, .conflict: nil
+    // Others were in the way. Whether of one person's row or of everybody's, ``Session/look()`` tells.
+    case .runAgain, .held, .conflict: nil
     case .reconnect: state == "25006" ? .readOnly : .unreachable
     case .corrupt: .damaged
     // Of class 57 there is only what was cancelled, for the time that it took.

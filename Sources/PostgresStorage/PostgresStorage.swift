@@ -119,7 +119,8 @@ package final class PostgresStorage: LedgerStorage, CountedStorage {
     // While it is known that nobody answers, nobody waits.
     guard !lane.line.refuses, !lanes.contains(where: \.line.isSilent) else { throw .unavailable }
     let result: Result<Outcome, StorageError> = await withCheckedContinuation { continuation in
-      let transaction = Transaction(body: body, writes: writes, on: rows, continuation: continuation)
+      let transaction = Transaction(
+        SQLTransaction(body: body, writes: writes, on: rows, continuation: continuation), askedAt: .now)
       guard !lane.worker.submit(transaction) else { return }
       let isStopped = isStopped.load(ordering: .acquiring)
       continuation.resume(returning: .failure(isStopped ? .unavailable : .overloaded))
@@ -128,7 +129,7 @@ package final class PostgresStorage: LedgerStorage, CountedStorage {
   }
 
   /// Each connection finds out by itself that the server is back: a node is ready when all have, and when the two that
-  /// sign-ins and refreshes wait for have committed.
+  /// sign-ins and refreshes wait for have committed. That writes only the connections' own rows, which nobody else wants.
   package func probe() async throws(StorageError) {
     guard lanes.allSatisfy(\.line.isWell) else { throw .unavailable }
     var nobody = DecisionRows()
@@ -157,7 +158,7 @@ extension PostgresStorage {
     try openConnection(PostgresOptions(url: url)).schemaVersion()
   }
 
-  /// Makes one small commit, the one that readiness makes as well, and nothing else.
+  /// Makes one small commit and nothing else.
   package static func probeWrite(url: String) throws(StorageOpenError) {
     let connection = try openConnection(PostgresOptions(url: url))
     try connection.demandKnownSchema()

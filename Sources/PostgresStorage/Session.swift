@@ -1,8 +1,6 @@
 internal import SQLLedger
 internal import Storage
 
-typealias Transaction = SQLTransaction<PostgresStatement>
-
 /// What a connection is for.
 enum SessionRole: Int, Sendable {
   case reads
@@ -12,6 +10,11 @@ enum SessionRole: Int, Sendable {
   case arrivals, refreshes
 
   var namesRows: Bool { self == .arrivals || self == .refreshes }
+
+  /// What finds no row, and waits for the tables that this connection needs.
+  fileprivate var lookAtTables: String {
+    self == .reads ? KeySQL.lookAtTables(["places"]) : OwnSQL.lookAtTables
+  }
 
   /// The longest that a group is under way as long as the server answers, so that nobody needs to wait behind one that
   /// has been for longer. What decides on named rows is short; the rest may take what a statement may.
@@ -27,7 +30,8 @@ enum SessionRole: Int, Sendable {
 final class Session {
   private let connection: Connection
   private let role: SessionRole
-  private let begin, awaitDecisions, commit, rollback, noteGroup: PreparedText
+  private let begin, awaitDecisions, commit, rollback, noteGroup, lookAtTables, lookAtPlaces: PreparedText
+  private let lockWaits: [LockWait: PreparedText]
   private let foresight: Foresight
   private var ledger: SQLLedger<PostgresStatement>
   /// What the row of this connection is called.
@@ -47,6 +51,9 @@ final class Session {
     commit = PreparedText(name: "commit", text: OwnSQL.commit)
     rollback = PreparedText(name: "rollback", text: OwnSQL.rollback)
     noteGroup = PreparedText(name: "group", text: OwnSQL.failingUnlessOne(OwnSQL.noteGroup))
+    lookAtTables = PreparedText(name: "tables", text: role.lookAtTables)
+    lookAtPlaces = PreparedText(name: "places", text: OwnSQL.lookAtPlaces)
+    lockWaits = LockWait.texts
     foresight = Foresight(connection)
     var count = 0
     var seldom: [String: PostgresStatement] = [:]
@@ -78,22 +85,61 @@ final class Session {
   var wasLeft: Bool { connection.wasLeft() }
 
   /// Runs transactions as one; afterwards none is open, unless the connection is broken.
-  func commit(_ group: ArraySlice<Transaction>) -> GroupOutcome {
-    connection.begin()
-    // Of an attempt before, which was undone.
-    ledger.reset()
-    connection.send(begin)
-    if role == .decisions { connection.send(awaitDecisions) }
+  ///
+  /// - Parameter wait: How long for the locks of others; who decides on rows that are held may be passed over.
+  func commit(_ group: ArraySlice<Transaction>, _ wait: LockPatience) -> GroupOutcome {
+    open()
+    var group = group
+    var passedOver: [Transaction] = []
     var answers: [@Sendable () -> Void] = []
-    answers.reserveCapacity(group.count)
     do throws(StorageError) {
-      if role.namesRows { ledger.known = try foresight.look(group) }
+      setLockWait(wait.rows)
+      if role.namesRows {
+        if wait.passesOver {
+          let held = try foresight.held(group)
+          passedOver = held.sorted().map { group[$0] }
+          if !held.isEmpty { group = group.indices.filter { !held.contains($0) }.map { group[$0] }[...] }
+        }
+        ledger.known = try foresight.look(group)
+      }
+      answers.reserveCapacity(group.count)
       for transaction in group { answers.append(try transaction.run(&ledger)) }
+      if role != .reads { setLockWait(wait.places) }
       try ledger.writeHistory()
     } catch {
       undo()
       return .undone(error, connection.fault)
     }
+    return close(answers, passedOver: passedOver)
+  }
+
+  /// Commits nothing, and waits for a moment where a group would wait that wants no row of anybody's.
+  func look() -> GroupOutcome {
+    open()
+    setLockWait(LockPatience.passing.rows)
+    connection.send(lookAtTables)
+    if role != .reads {
+      setLockWait(LockPatience.again.places)
+      connection.send(lookAtPlaces)
+    }
+    return close([], passedOver: [])
+  }
+
+  private func open() {
+    connection.begin()
+    // Of an attempt before, which was undone.
+    ledger.reset()
+    connection.send(begin)
+    guard role == .decisions else { return }
+    setLockWait(.long)
+    connection.send(awaitDecisions)
+  }
+
+  private func setLockWait(_ wait: LockWait) {
+    if let text = lockWaits[wait] { connection.send(text) }
+  }
+
+  private func close(_ answers: [@Sendable () -> Void], passedOver: [Transaction]) -> GroupOutcome {
     if role != .reads {
       lastGroup += 1
       var slots = PostgresSlots()
@@ -106,10 +152,10 @@ final class Session {
       let done = try connection.collect().last
       // A commit of what had failed is answered with `ROLLBACK`, as no fault.
       guard done?.command == "COMMIT" else { return .undone(.unavailable, nil) }
-      return .committed(answers)
+      return .committed(answers, passedOver: passedOver)
     } catch {
       guard !connection.isBroken, !error.leavesCommitOpen else {
-        return .unknown(answers, error)
+        return .unknown(answers, passedOver: passedOver, error)
       }
       undo()
       return .undone(error.storageError, error)
@@ -176,11 +222,11 @@ final class Session {
 
 /// What became of a group.
 enum GroupOutcome {
-  case committed([@Sendable () -> Void])
+  case committed([@Sendable () -> Void], passedOver: [Transaction])
   /// By a fault of the server's, or for what a transaction of it threw.
   case undone(StorageError, PostgresFault?)
   /// The commit was sent and its answer never came.
-  case unknown([@Sendable () -> Void], PostgresFault)
+  case unknown([@Sendable () -> Void], passedOver: [Transaction], PostgresFault)
 }
 
 extension PostgresFault {

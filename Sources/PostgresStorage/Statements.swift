@@ -15,9 +15,20 @@ enum OwnSQL {
   /// Before anything else of its transaction, so that nobody waits for it with a lock of his own.
   static let awaitDecisions = "SELECT name FROM locks WHERE name = 'decisions' FOR UPDATE"
 
+  /// Waits at most so long for each lock, until the transaction ends or says otherwise.
+  static func waitForLocks(milliseconds: Int) -> String { "SET LOCAL lock_timeout = \(milliseconds)" }
+
+  /// Finds nothing, and waits where a group would wait for a table, or for the row that all groups need.
+  static let lookAtTables =
+    "WITH "
+    + ["accounts", "identities", "sessions", "spent_credentials", "revocations", "audit"]
+    .map { "\($0)_lock AS (DELETE FROM \($0) WHERE 1 = 0)" }.joined(separator: ", ")
+    + " SELECT 1 WHERE 1 = 0"
+  static let lookAtPlaces = "SELECT audit FROM places FOR UPDATE"
+
   /// Each connection takes what the operator did not set longer; a commit that is not on the disk is none.
   static let prepareConnection = [
-    "SET lock_timeout = '3s'", "SET statement_timeout = '5s'",
+    "SET lock_timeout = '1s'", "SET statement_timeout = '5s'",
     "SET idle_in_transaction_session_timeout = '15s'",
     """
     SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'
@@ -86,6 +97,24 @@ enum GroupSQL {
     FROM accounts AS a LEFT JOIN identities AS i ON i.account = a.number
     WHERE a.id IN (SELECT account FROM sessions WHERE id = ANY(CAST($1 AS BYTEA[])))
     ORDER BY a.number, i.provider
+    """
+
+  /// Locks what nobody holds, as ``lockAccounts``, and finds the identities of the other accounts.
+  static let heldIdentities = """
+    WITH free AS (SELECT number FROM accounts WHERE number IN (SELECT i.account
+        FROM unnest(CAST($1 AS TEXT[]), CAST($2 AS TEXT[])) AS wanted (provider, subject)
+          JOIN identities AS i ON i.provider = wanted.provider AND i.subject = wanted.subject)
+      ORDER BY number FOR UPDATE SKIP LOCKED)
+    SELECT i.provider, i.subject
+    FROM unnest(CAST($1 AS TEXT[]), CAST($2 AS TEXT[])) AS wanted (provider, subject)
+      JOIN identities AS i ON i.provider = wanted.provider AND i.subject = wanted.subject
+    WHERE i.account NOT IN (SELECT number FROM free)
+    """
+
+  /// As ``heldIdentities``, of sessions.
+  static let heldSessions = """
+    WITH free AS (SELECT id FROM sessions WHERE id = ANY(CAST($1 AS BYTEA[])) ORDER BY id FOR UPDATE SKIP LOCKED)
+    SELECT id FROM sessions WHERE id = ANY(CAST($1 AS BYTEA[])) AND id NOT IN (SELECT id FROM free)
     """
 
   static let credentials = """

@@ -55,9 +55,11 @@ extension SQLRow {
 
   mutating func optionalTime() throws(StorageError) -> UnixTime? { try optionalNumber().map { UnixTime($0) } }
 
-  mutating func text() throws(StorageError) -> String { try required(optionalText()) }
+  /// The next column, which is not NULL.
+  package mutating func text() throws(StorageError) -> String { try required(optionalText()) }
 
-  mutating func bytes() throws(StorageError) -> [UInt8] { try required(optionalBytes()) }
+  /// The next column, which is not NULL.
+  package mutating func bytes() throws(StorageError) -> [UInt8] { try required(optionalBytes()) }
 
   mutating func identifier<Name: Identifier>(as kind: Name.Type = Name.self) throws(StorageError) -> Name {
     try required(kind.init(text()))

@@ -16,7 +16,8 @@ package final class SQLStatements<Statement: SQLStatement> {
   let spentCredential, insertSpentCredential, credentialExpiriesBefore, deleteSpentCredential: Statement
 
   let signingKeyVersion, signingKeys, longestTokenLifetime, deleteSigningKeys: Statement
-  let insertSigningKey, updateSigningKeyVersion, touch, lookAtTables: Statement
+  let insertSigningKey, updateSigningKeyVersion, lookAtTables: Statement
+  let touch: Statement?
 
   let insertRevocation, revocationsAfter, endOfRevocations, lastRevocation: Statement
   let deleteRevocationsBefore: Statement
@@ -88,7 +89,7 @@ package final class SQLStatements<Statement: SQLStatement> {
     deleteSigningKeys = try prepare(KeySQL.deleteSigningKeys)
     insertSigningKey = try prepare(KeySQL.insertSigningKey)
     updateSigningKeyVersion = try prepare(KeySQL.updateSigningKeyVersion)
-    touch = try prepare(KeySQL.touch)
+    touch = try dialect.touch.map(prepare)
     lookAtTables = try prepare(KeySQL.lookAtTables(dialect.takePlaces == nil ? [] : ["places"]))
     insertRevocation = try prepare(dialect.insertRevocation)
     let places = dialect.takePlaces

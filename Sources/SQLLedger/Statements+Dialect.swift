@@ -7,6 +7,8 @@ package struct SQLDialect: Sendable {
   let insertRevocation, lastRevocation, insertAuditEntry, insertWebhook: String
   /// Advances the counters by a number of places; nil where the database counts by itself.
   let takePlaces: (revocations: String, audit: String)?
+  /// What a probe writes; nil where every commit writes a row of its own.
+  let touch: String?
   /// Has new places come behind all that are there; nil where the database counts by itself.
   let settlePlaces: String?
 
@@ -25,7 +27,7 @@ package struct SQLDialect: Sendable {
       INSERT INTO webhook_events (id, kind, account, provider, cause, created_at, due_at, gives_up_at, attempts)
       VALUES ('evt_' || lower(hex(randomblob(16))), ?1, ?2, ?3, ?4, ?5, ?6, ?7, 0)
       """,
-    takePlaces: nil, settlePlaces: nil)
+    takePlaces: nil, touch: KeySQL.touch, settlePlaces: nil)
 
   /// What PostgreSQL and its like understand. The last parameter of what takes part of a row of places is how many of
   /// them come behind it.
@@ -49,6 +51,7 @@ package struct SQLDialect: Sendable {
       revocations: "UPDATE places SET revocations = revocations + ?1",
       audit: "UPDATE places SET audit = audit + ?1"
     ),
+    touch: nil,
     settlePlaces: """
       UPDATE places SET revocations = greatest(revocations, (SELECT coalesce(max(position), 0) FROM revocations)),
         audit = greatest(audit, (SELECT coalesce(max(position), 0) FROM audit)),

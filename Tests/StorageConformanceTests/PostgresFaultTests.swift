@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct PostgresFaultTests {
   @Test(arguments: [
-    ("40001", PostgresFault.Consequence.runAgain), ("40P01", .runAgain), ("55P03", .runAgain),
+    ("40001", PostgresFault.Consequence.runAgain), ("40P01", .runAgain), ("55P03", .held),
     ("", .reconnect), ("08000", .reconnect), ("08006", .reconnect), ("25006", .reconnect),
     ("57P01", .reconnect), ("57P02", .reconnect), ("57P03", .reconnect), ("23505", .conflict),
     ("22012", .conflict), ("42P01", .corrupt), ("53100", .unavailable), ("57014", .unavailable),
@@ -28,7 +28,8 @@ struct PostgresFaultTests {
     #expect(PostgresFault.trouble(of: state) == trouble)
   }
 
-  @Test func `D01 D02 a server that turns read-only is left, and used again when it takes writes`()
+  @Test
+  func `D01 D02 a server that was turned read-only and cut is left, and used again when it takes writes`()
     async throws
   {
     let server = try await PostgresServer()

@@ -54,6 +54,22 @@ func withCluster(isDurable: Bool = false, _ body: (Cluster) async throws -> Void
   try await server.stop()
 }
 
+/// Gives a test a node.
+func withNode(
+  isDurable: Bool = false, _ body: (Service, PostgresServer, Stage) async throws -> Void
+) async throws {
+  let server = try await PostgresServer(isDurable: isDurable)
+  do {
+    try await withStage { stage in
+      try await body(try await stage.start(Cluster.settings(server)), server, stage)
+    }
+  } catch {
+    try? await server.stop()
+    throw error
+  }
+  try await server.stop()
+}
+
 /// What a client is answered 502 or nothing for is sent to another node: sign-ins and refreshes may be repeated.
 private func startProxy(_ stage: Stage, to nodes: [Service]) async throws -> UInt16 {
   let port = try freePort()

@@ -42,6 +42,12 @@ struct NodeTests {
     }
   }
 
+  @Test func `nodes that make the schema at once say nothing on standard error`() async throws {
+    try await withCluster { cluster in
+      for node in cluster.nodes { #expect(node.process.errorText == "") }
+    }
+  }
+
   @Test func `every node signs with a rotated key`() async throws {
     try await withCluster { cluster in
       let signedIn = try await cluster.nodes[0].signIn(Mint.credential())
