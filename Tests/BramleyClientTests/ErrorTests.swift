@@ -90,6 +90,13 @@ import Testing
     #expect(AuthErrorCode(_nsError: NSError(domain: "x", code: 17005)).code == .internalError)
   }
 
+  @Test func `an app makes an error of its own as it does with Firebase`() {
+    let plain = AuthErrorCode(.networkError)
+    #expect(plain == .networkError && plain.localizedDescription == "ERROR_NETWORK_REQUEST_FAILED")
+    let told = AuthErrorCode(.userDisabled, userInfo: [NSLocalizedDescriptionKey: "Ask us."])
+    #expect(told.code == .userDisabled && told.localizedDescription == "Ask us.")
+  }
+
   @Test func `a credential that belongs to another account comes along in the error`() async throws {
     let device = Device()
     let auth = device.app()

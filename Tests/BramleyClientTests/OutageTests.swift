@@ -68,6 +68,23 @@ import Testing
     _ = try await auth.signIn(with: credential())
   }
 
+  @Test func `a browser's sign-in does not wait for what the service asks of refreshes`() async throws {
+    let device = Device()
+    let (auth, user) = try await device.signedIn()
+    device.service.play(.answer(429, "TOO_MANY_ATTEMPTS_TRY_LATER", headers: ["retry-after": "60"]))
+    for _ in 0..<2 {
+      #expect(await fault { _ = try await user.getIDToken(forcingRefresh: true) }.code == .tooManyRequests)
+    }
+    let web = auth.webSignIn(clientID: "a", returnURL: "b:/c")
+    let query = try #require(URLComponents(url: web.url, resolvingAgainstBaseURL: false)?.queryItems)
+    let state = try #require(query.first { $0.name == "state" }?.value)
+    let url = try #require(URL(string: "b:/c?code=x&state=\(state)"))
+    device.service.play(.answer(400, "INVALID_CODE"))
+    #expect(
+      await fault { _ = try await auth.signIn(with: web, returnedTo: url) }.code == .invalidCredential)
+    #expect(device.service.count("/v1/token") == 2)
+  }
+
   @Test(arguments: [true, false])
   func `a time of day in Retry-After is one by the service's clock`(_ sendsDate: Bool) async throws {
     let device = Device()

@@ -1,7 +1,8 @@
-import BramleyClient
 import Foundation
 import TestProcesses
 import Testing
+
+@testable import BramleyClient
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -87,6 +88,38 @@ import Testing
     #expect(device.service.count("/v1/token") == 2)
   }
 
+  @Test func `a look that began before a sign-out does not bring the person back`() async throws {
+    let store = HookedStore()
+    let device = Device(store: store)
+    let (auth, user) = try await device.signedIn()
+    device.pass(2)
+    let (hasRead, isSignedOut) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let (looking, hasLooked) = (Watched<ObjectIdentifier?>(nil), Watched(false))
+    store.afterRead.update {
+      $0 = {
+        guard looking.read({ $0 }) == ObjectIdentifier(Thread.current) else { return }
+        hasRead.signal()
+        isSignedOut.wait()
+      }
+    }
+    store.beforeWrite.update {
+      $0 = {
+        store.beforeWrite.update { $0 = nil }
+        Thread.detachNewThread {
+          looking.update { $0 = ObjectIdentifier(Thread.current) }
+          _ = try? auth.keeper.read()
+          hasLooked.update { $0 = true }
+        }
+        _ = hasRead.wait(timeout: .now() + 10)
+      }
+    }
+    try auth.signOut()
+    isSignedOut.signal()
+    _ = try await hasLooked.first { $0 ? true : nil }
+    #expect(auth.currentUser == nil)
+    #expect(await fault { _ = try await user.getIDToken() }.code == .nullUser)
+  }
+
   // MARK: Several processes
 
   @Test func `a sign-out in another process is seen within a second`() async throws {
@@ -104,9 +137,12 @@ import Testing
     let other = device.app()
     device.service.state.update { $0.uid = "person2" }
     let second = try await other.signIn(with: credential()).user
-    #expect(one.currentUser?.uid == "person1")
+    let told = Watched<[String?]>([])
+    one.addStateDidChangeListener { _, user in told.update { $0.append(user?.uid) } }
+    #expect(try await told.first { $0.isEmpty ? nil : $0 } == ["person1"])
     try one.signOut()
     #expect(one.currentUser?.uid == "person2")
+    #expect(try await told.first { $0.count > 1 ? $0 : nil } == ["person1", "person2"])
     _ = try await second.getIDToken(forcingRefresh: true)
     #expect(other.currentUser == second)
   }

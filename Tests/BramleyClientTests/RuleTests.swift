@@ -14,8 +14,10 @@ import Testing
       profile: Profile(displayName: name))
   }
 
+  private let id = UUID()
+
   private func attempt(_ text: String, _ purpose: Attempt.Purpose = .signIn) -> Attempt {
-    Attempt(purpose: purpose, body: Data(text.utf8), begunAt: Date(timeIntervalSince1970: 0))
+    Attempt(purpose: purpose, body: Data(text.utf8), begunAt: Date(timeIntervalSince1970: 0), id: id)
   }
 
   @Test func `later tokens take the place of earlier ones of their session, and of nothing else`() {
@@ -43,18 +45,19 @@ import Testing
   @Test func `a sign-in takes any place, unless something took its own`() {
     var state = StoredState(session: session("s"))
     #expect(state.put(attempt("a")) == attempt("a"))
-    #expect(state.finish(attempt("a"), with: session("r"))?.sessionID == "r")
+    #expect(state.finish(attempt("a"), with: session("r")) == .signedIn)
     #expect(state == StoredState(session: session("r"), endings: ["s-0"]))
     // Another process with the same answer, which the first has gone on from.
     state.session = session("r", trades: 2)
     _ = state.put(attempt("a"))
-    #expect(state.finish(attempt("a"), with: session("r"))?.trades == 2)
-    #expect(state.finish(attempt("a"), with: session("r"))?.trades == 2)
-    #expect(state.attempt == nil)
+    for _ in 0..<2 {
+      #expect(state.finish(attempt("a"), with: session("r")) == .signedIn)
+      #expect(state == StoredState(session: session("r", trades: 2), endings: ["s-0"]))
+    }
     // A later sign-in, and a sign-out.
     for superseding in [attempt("b"), nil] {
       state = StoredState(session: session("s"), attempt: superseding)
-      #expect(state.finish(attempt("a"), with: session("r")) == nil)
+      #expect(state.finish(attempt("a"), with: session("r")) == .superseded)
       #expect(state == StoredState(session: session("s"), attempt: superseding, endings: ["r-0"]))
     }
   }
@@ -65,7 +68,6 @@ import Testing
     first.bearer = "b"
     _ = state.put(first)
     #expect(state.put(attempt("a", .link(uid: "ann"))).bearer == "b")
-    state.drop(attempt("a"))
     #expect(state.attempt == first)
     #expect(state.put(attempt("a")).bearer == nil)
     state.drop(attempt("a"))
@@ -95,8 +97,58 @@ import Testing
     state.leave("ann", isGone: true)
     #expect(state == StoredState())
     // Sixteen that the service does not know of are enough.
-    for number in 0..<20 { state.end(session("s\(number)")) }
+    for number in 0..<20 { state.reject(session("s\(number)")) }
     #expect(state.endings == (4..<20).map { "s\($0)-0" })
+  }
+
+  @Test func `a session that is to end, or has ended since, is nobody's`() {
+    for isTold in [false, true] {
+      var state = StoredState(session: session("s"))
+      state.reject(session("r"))
+      state.reject(session("r"))
+      #expect(state.endings == ["r-0"])
+      _ = state.put(attempt("a"))
+      if isTold { state.told("r-0") }
+      #expect(state.finish(attempt("a"), with: session("r")) == .over)
+      #expect(state == StoredState(session: session("s"), endings: isTold ? [] : ["r-0"]))
+    }
+    // Who is signed in with it already, by another process, stays.
+    var state = StoredState(session: session("s"))
+    state.reject(session("s"))
+    #expect(state == StoredState(session: session("s")))
+  }
+
+  @Test func `a refusal that comes late does not end the same sign-in when it has begun anew`() {
+    let anew = Attempt(purpose: .signIn, body: Data("a".utf8), begunAt: .now, id: UUID())
+    var state = StoredState(attempt: anew)
+    state.drop(attempt("a"))
+    #expect(state.attempt == anew)
+    // A session does, for it is the same one.
+    #expect(state.finish(attempt("a"), with: session("s")) == .signedIn)
+    #expect(state.finish(anew, with: session("s")) == .signedIn)
+    #expect(state == StoredState(session: session("s")))
+  }
+
+  @Test func `memory follows changes as they were made, and no look that began before it knew of one`() {
+    var order = StoreOrder()
+    let (early, late) = (order.nextNumber(), order.nextNumber())
+    let look = order.nextNumber()
+    let changes = [order.counts(change: late), order.counts(change: early)]
+    #expect(changes == [true, false])
+    var looks = [order.counts(look: look)]
+    let (earlier, later) = (order.nextNumber(), order.nextNumber())
+    looks += [order.counts(look: later), order.counts(look: earlier)]
+    #expect(looks == [false, true, false])
+  }
+
+  @Test(arguments: [
+    ("https://example.com", "example.com"), ("https://example.com/", "example.com"),
+    ("https://example.com:8443", "example.com-8443"), ("https://example.com/auth/", "example.com%2Fauth"),
+    ("http://localhost:8080/a/b", "localhost-8080%2Fa%2Fb"),
+    ("https://example.com/a-b", "example.com%2Fa%2Db"),
+  ])
+  func `every service has a store of its own`(_ address: String, _ name: String) throws {
+    #expect(storeName(for: try #require(URL(string: address))) == name)
   }
 
   @Test func `memory beats the store only with later tokens of the same session`() {

@@ -21,10 +21,14 @@ final class ServiceDouble: Transport {
     var current: [String: String] = [:]
     /// What each old token was traded for.
     var successors: [String: String] = [:]
-    var used: [Data: TransportAnswer] = [:]
+    var used: [[String?]: TransportAnswer] = [:]
     var sendsDate = true
     /// What it does instead, for one request each; nil lets it answer.
     var tricks: [Trick] = []
+    /// What it does instead, whenever it is asked something.
+    var habit: (@Sendable (URLRequest) -> Trick?)?
+    /// Paths whose requests wait until they are no longer here.
+    var held: Set<String> = []
     /// What happens, once, while a request is on its way, and while its answer is.
     var meanwhile: (@Sendable () async throws -> Void)?
     var afterwards: (@Sendable () async throws -> Void)?
@@ -58,6 +62,8 @@ final class ServiceDouble: Transport {
   func answer(to request: URLRequest) async throws -> TransportAnswer {
     // As a network does, so that callers wait at the same time.
     await Task.yield()
+    let path = request.url?.path ?? ""
+    _ = try await state.first { $0.held.contains(path) ? nil : true }
     let meanwhile = state.update { state in
       defer { state.meanwhile = nil }
       return state.meanwhile
@@ -73,7 +79,7 @@ final class ServiceDouble: Transport {
 
   private func reply(to request: URLRequest, _ state: inout State) throws -> TransportAnswer {
     state.requests.append(request)
-    switch state.tricks.isEmpty ? nil : state.tricks.removeFirst() {
+    switch state.tricks.isEmpty ? state.habit?(request) : state.tricks.removeFirst() {
     case .answer(let status, let code, let reason, let headers):
       return Self.refusal(status, code, reason, headers)
     case .raw(let answer): return answer
@@ -98,11 +104,13 @@ final class ServiceDouble: Transport {
     let members = (try? JSONSerialization.jsonObject(with: body)) as? [String: Any] ?? [:]
     switch request.url?.path {
     case "/v1/signInWithIdp":
-      if let before = state.used[body] { return before }
+      let linked = bearer(of: request, state)
+      let same = [members["idToken"] as? String, members["rawNonce"] as? String, linked]
+      if let before = state.used[same] { return before }
       // A link ends the session that it is made with.
-      if let session = bearer(of: request, state) { state.current[session] = nil }
+      if let linked { state.current[linked] = nil }
       let answer = signIn(members, &state)
-      state.used[body] = answer
+      state.used[same] = answer
       return answer
     case "/v1/accounts:signUp": return signIn([:], isGuest: true, &state)
     case "/v1/token":
@@ -216,6 +224,34 @@ final class FailingStore: SessionStore {
         value = before
         throw CocoaError(.fileWriteOutOfSpace)
       }
+      return result
+    }
+  }
+}
+
+/// A store that lets something happen at a certain moment.
+final class HookedStore: SessionStore {
+  typealias Hook = @Sendable () throws -> Void
+
+  private let inner = MemoryStore()
+  private let lock = NSLock()
+  /// After the value was read, and before whoever asked has it.
+  let afterRead = Watched<Hook?>(nil)
+  /// After a change was made up, and before it can be read.
+  let beforeWrite = Watched<Hook?>(nil)
+
+  func read() throws -> Data? {
+    let value = try inner.read()
+    try afterRead.read { $0 }?()
+    return value
+  }
+
+  func update<R>(_ body: (inout Data?) throws -> R) throws -> R {
+    try lock.withLock {
+      var value = try inner.read()
+      let result = try body(&value)
+      try beforeWrite.read { $0 }?()
+      try inner.update { $0 = value }
       return result
     }
   }

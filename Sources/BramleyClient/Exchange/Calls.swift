@@ -3,14 +3,17 @@ internal import Foundation
 // What the kit asks the service, and what it reads of the answers. `openapi.yaml` describes all of it.
 
 extension Call {
-  static let tokenPath = "/v1/token"
+  /// What ``refresh(_:isHurried:)`` is; a browser's sign-in, which goes to the same path, does not wait for it.
+  static let refreshKind = "refresh"
 
   /// `POST /v1/token` for the next tokens.
   ///
   /// - Parameter isHurried: Whether the caller has a token that is good enough if this takes long.
   static func refresh(_ token: String, isHurried: Bool) -> Call {
     var call = Call(
-      method: .post, path: tokenPath, body: json(["grantType": "refresh_token", "refreshToken": token]))
+      method: .post, path: "/v1/token",
+      body: json(["grantType": "refresh_token", "refreshToken": token]))
+    call.kind = refreshKind
     call.isHurried = isHurried
     return call
   }
@@ -43,7 +46,7 @@ extension Call {
   /// `POST /v1/token` for the session of a browser's sign-in.
   static func trade(code: String, verifier: String) -> Call {
     Call(
-      method: .post, path: tokenPath,
+      method: .post, path: "/v1/token",
       body: json(["grantType": "authorization_code", "code": code, "codeVerifier": verifier]))
   }
 

@@ -10,11 +10,17 @@ struct Call: Sendable {
 
   let method: Method
   let path: String
+  /// What is left alone together when the service asks for that.
+  var kind: String
   var body: Data?
   /// The session token.
   var bearer: String?
   /// Whether an answer is worth little time: it is asked for once, and waited for less long.
   var isHurried = false
+
+  init(method: Method, path: String, body: Data? = nil) {
+    (self.method, self.path, kind, self.body) = (method, path, path, body)
+  }
 }
 
 /// What a good answer brings.
@@ -105,7 +111,7 @@ struct Endpoint: Sendable {
     let fault: CallFault
   }
 
-  /// What to leave alone for a while, by path.
+  /// What to leave alone for a while, by the kind of call.
   private let rests = Locked<[String: Rest]>([:])
 
   /// How often one call asks, and after how many seconds it does so no more.
@@ -117,19 +123,19 @@ struct Endpoint: Sendable {
   /// Sends a call, and sends it again, the same bytes, while that may help: after what the service says to wait, a little
   /// longer by chance so that not all devices come back at once.
   func answer(to call: Call) async throws(CallFault) -> Answer {
-    if let fault = rest(of: call.path)?.fault, fault.isRequest { throw fault }
+    if let fault = rest(of: call.kind)?.fault, fault.isRequest { throw fault }
     let start = world.steady()
     var number = 1
     while true {
       do throws(CallFault) {
         let answer = try await once(call)
-        rests.withLock { $0[call.path] = nil }
+        rests.withLock { $0[call.kind] = nil }
         return answer
       } catch {
         guard let pause = pause(after: error, tries: number) else { throw error }
         guard number < (call.isHurried ? 1 : Self.tries), world.steady() - start + pause <= Self.patience
         else {
-          leaveAlone(call.path, after: error)
+          leaveAlone(call.kind, after: error)
           throw error
         }
         number += 1
@@ -139,19 +145,19 @@ struct Endpoint: Sendable {
     }
   }
 
-  /// Whether there was no answer on a path a moment ago, or the service has asked to be left alone there.
-  func isResting(_ path: String) -> Bool { rest(of: path) != nil }
+  /// Whether there was no answer to a kind of call a moment ago, or the service has asked to be left alone with it.
+  func isResting(_ kind: String) -> Bool { rest(of: kind) != nil }
 
-  private func rest(of path: String) -> Rest? {
+  private func rest(of kind: String) -> Rest? {
     let now = world.steady()
-    return rests.current[path].flatMap { $0.until > now ? $0 : nil }
+    return rests.current[kind].flatMap { $0.until > now ? $0 : nil }
   }
 
-  private func leaveAlone(_ path: String, after fault: CallFault) {
+  private func leaveAlone(_ kind: String, after fault: CallFault) {
     var pause = pause(after: fault, tries: Self.tries) ?? 0
     if case .unanswered = fault { pause = Self.respite * (1 + world.chance() / 4) }
     let rest = Rest(until: world.steady() + pause, fault: fault)
-    rests.withLock { $0[path] = rest }
+    rests.withLock { $0[kind] = rest }
   }
 
   /// Seconds to wait after a fault, of the service's own at most an hour; nil where waiting helps nobody.

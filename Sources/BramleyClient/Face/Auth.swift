@@ -159,6 +159,9 @@ public final class Auth: Sendable {
   }
 
   /// Signs out on this device, at once and without a network; the service is told as soon as it can be.
+  ///
+  /// It signs out whom the app was shown. When another process of the app has signed in somebody else since, the person is
+  /// gone already: nothing is done to the other one, and listeners are told of them.
   public func signOut() throws { try keeper.signOut() }
 
   /// A nonce of the service's, for clients that it is set to demand one of (`nonce=challenge`). It is good for five minutes.
@@ -212,8 +215,16 @@ private func isProtected(_ url: URL) -> Bool {
   return url.scheme == "https" || url.scheme == "http" && own.contains(url.host ?? "")
 }
 
+/// What names a service among the app's: the same for the same address, with or without a slash at its end.
+func storeName(for url: URL) -> String {
+  let host = url.host.map { host in url.port.map { "\(host)-\($0)" } ?? host } ?? "session"
+  let path = url.path.split(separator: "/").map { "/" + $0 }.joined()
+  // Encoded it can be the name of a file.
+  return host + (path.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "")
+}
+
 private func defaultStore(for url: URL) -> any SessionStore {
-  let name = url.host.map { host in url.port.map { "\(host)-\($0)" } ?? host } ?? "session"
+  let name = storeName(for: url)
   #if canImport(Security)
     return KeychainStore(name: name)
   #else

@@ -49,6 +49,11 @@ public struct AuthErrorCode: Error, Sendable, RawRepresentable {
     self.init(bare ?? .internalError, details: error)
   }
 
+  /// An error of a case, as an app makes one in its own code and tests.
+  public init(_ code: AuthErrorCode, userInfo: [String: Any] = [:]) {
+    self = code.code.error(code.name, userInfo)
+  }
+
   /// The case alone.
   public var code: AuthErrorCode { Self(rawValue, name) }
 

@@ -109,7 +109,8 @@ public final class User: UserInfo, Hashable {
 
   /// Signs the same person in again, as before ``delete()``.
   ///
-  /// - Throws: ``AuthErrorCode/userMismatch`` when it is somebody else; who was signed in still is.
+  /// - Throws: ``AuthErrorCode/userMismatch`` when it is somebody else; who was signed in still is. To sign in as the other
+  ///   one takes a new credential of Apple's, since what this one opened is ended.
   ///   ``AuthErrorCode/nullUser`` when the person has signed out.
   @discardableResult
   public func reauthenticate(with credential: AuthCredential) async throws -> AuthDataResult {

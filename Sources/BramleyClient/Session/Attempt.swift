@@ -2,7 +2,7 @@ internal import Foundation
 
 /// A sign-in as it was sent: the same bytes are sent again until there is an answer.
 struct Attempt: Codable, Sendable, Equatable {
-  enum Purpose: Codable, Sendable, Hashable {
+  enum Purpose: Codable, Sendable, Equatable {
     case signIn
     /// To the account with this id.
     case link(uid: String)
@@ -11,25 +11,23 @@ struct Attempt: Codable, Sendable, Equatable {
     case once
   }
 
-  /// What makes two of them the same.
-  struct Key: Hashable {
-    let purpose: Purpose
-    let body: Data
-  }
-
+  /// Which beginning it is: after a sign-out, or another sign-in, the same one begins anew.
+  let id: UUID
   let purpose: Purpose
   let body: Data
   let begunAt: Date
   /// The session token that a link was sent with. A repeat needs that very one, since the link has ended its session.
   var bearer: String?
+  /// Refresh tokens of sessions that the service has ended since. The answer to a repeat may have been made before, and
+  /// still bring one.
+  var over: [String] = []
 
-  init(purpose: Purpose, body: Data, begunAt: Date) {
-    (self.purpose, self.body, self.begunAt) = (purpose, body, begunAt)
+  init(purpose: Purpose, body: Data, begunAt: Date, id: UUID = UUID()) {
+    (self.purpose, self.body, self.begunAt, self.id) = (purpose, body, begunAt, id)
   }
 
-  var key: Key { Key(purpose: purpose, body: body) }
-
-  func isSame(as other: Attempt) -> Bool { key == other.key }
+  /// Whether the service gives both the same answer.
+  func isSame(as other: Attempt) -> Bool { purpose == other.purpose && body == other.body }
 
   /// Whose session it needs, where it is not to open one for whoever comes.
   var uid: String? {

@@ -10,13 +10,11 @@ final class SessionKeeper: Sendable {
     var current: HeldSession?
     /// A session that is over by the service's word, in case the store could not be told.
     var over: String?
-    /// The number of the last look or change that began, and of the last one that counted.
-    var begun = 0
-    var counted = 0
+    var order = StoreOrder()
     /// When the store was last read, on the clock that nobody sets; nil as long as it could not be.
     var lookedAt: TimeInterval?
-    /// Sign-ins that are under way.
-    var attempts: [Attempt.Key: Task<SignedIn, any Error>] = [:]
+    /// Sign-ins that are under way, by the attempt's id.
+    var attempts: [UUID: Task<SignedIn, any Error>] = [:]
     var telling = Telling()
   }
 
@@ -65,19 +63,19 @@ final class SessionKeeper: Sendable {
   func change<R>(_ body: (inout StoredState) throws -> R) throws -> R {
     var number = 0
     let (result, session) = try store.change(known: known) { state in
-      number = begin()
+      number = nextNumber()
       let result = try body(&state)
       return (result, state.session)
     }
-    settle(session, number)
+    follow(session) { $0.counts(change: number) }
     return result
   }
 
   /// Reads the store, and memory follows.
   func read() throws -> StoredState {
-    let number = begin()
+    let number = nextNumber()
     let state = try store.state(known: known)
-    settle(state.session, number)
+    follow(state.session) { $0.counts(look: number) }
     return state
   }
 
@@ -90,19 +88,14 @@ final class SessionKeeper: Sendable {
 
   private var known: StoredSession? { memory.withLock { $0.current?.session } }
 
-  private func begin() -> Int {
-    memory.withLock { memory in
-      memory.begun += 1
-      return memory.begun
-    }
-  }
+  private func nextNumber() -> Int { memory.withLock { $0.order.nextNumber() } }
 
-  /// Lets memory follow what the store said, unless it has said something later since.
-  private func settle(_ stored: StoredSession?, _ number: Int) {
+  /// Lets memory follow what the store said, unless it is known to say something later.
+  private func follow(_ stored: StoredSession?, _ counts: (inout StoreOrder) -> Bool) {
     let now = world.steady()
     stand { memory in
-      guard number > memory.counted else { return memory.current?.session }
-      (memory.counted, memory.lookedAt) = (number, now)
+      guard counts(&memory.order) else { return memory.current?.session }
+      memory.lookedAt = now
       let isOver = stored != nil && stored?.sessionID == memory.over
       return isOver ? nil : StoredState.standing(known: memory.current?.session, stored: stored)
     }
@@ -131,7 +124,9 @@ final class SessionKeeper: Sendable {
     try check(held)
     let canWait = !isForced && held.remaining > 0
     // Whoever has a good token does not pay again for an outage that was there a moment ago.
-    if canWait, held.remaining > Self.earliness || endpoint.isResting(Call.tokenPath) { return held.session }
+    if canWait, held.remaining > Self.earliness || endpoint.isResting(Call.refreshKind) {
+      return held.session
+    }
     do {
       return try await held.refresh(isForced: isForced) {
         try await self.refresh(held, isForced: isForced, isHurried: canWait)

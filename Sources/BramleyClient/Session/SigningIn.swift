@@ -9,18 +9,9 @@ struct SignedIn: Sendable {
 }
 
 extension SessionKeeper {
-  /// Sends a sign-in until there is an answer; the same one twice at once is sent once.
+  /// Sends a sign-in until there is an answer.
   func signIn(_ attempt: Attempt) async throws -> SignedIn {
-    let task = memory.withLock { memory in
-      if let task = memory.attempts[attempt.key] { return task }
-      let task = Task {
-        defer { self.memory.withLock { $0.attempts[attempt.key] = nil } }
-        return try await self.perform(attempt)
-      }
-      memory.attempts[attempt.key] = task
-      return task
-    }
-    return try await task.value
+    try await answered(try change { $0.put(attempt) })
   }
 
   /// Sends again what had no answer.
@@ -29,18 +20,29 @@ extension SessionKeeper {
   ///   person that the sign-in is of: nobody else takes anybody's place unasked.
   /// - Returns: nil when there is nothing to send.
   func resume(isAsked: Bool = false) async throws -> SignedIn? {
-    let state = try read()
-    guard let attempt = state.attempt, attempt.purpose != .once else { return nil }
-    guard attempt.isWorthSending(at: world.now()) else {
-      try change { $0.drop(attempt) }
-      return nil
+    guard try read().attempt != nil else { return nil }
+    let time = world.now()
+    // Somebody may have signed out since: what is not in the store is not put back.
+    guard let attempt = try change({ $0.resuming(isAsked: isAsked, at: time) }) else { return nil }
+    return try await answered(attempt)
+  }
+
+  /// Waits for the answer to a sign-in that is in the store; the same one twice at once is sent once, unless something took
+  /// the place of the first in between.
+  private func answered(_ attempt: Attempt) async throws -> SignedIn {
+    let task = memory.withLock { memory in
+      if let task = memory.attempts[attempt.id] { return task }
+      let task = Task {
+        defer { self.memory.withLock { $0.attempts[attempt.id] = nil } }
+        return try await self.perform(attempt)
+      }
+      memory.attempts[attempt.id] = task
+      return task
     }
-    guard isAsked || state.session == nil || state.session?.uid == attempt.uid else { return nil }
-    return try await signIn(attempt)
+    return try await task.value
   }
 
   private func perform(_ attempt: Attempt) async throws -> SignedIn {
-    let attempt = try change { $0.put(attempt) }
     let answer: SignInAnswer
     let session: StoredSession
     do {
@@ -48,7 +50,7 @@ extension SessionKeeper {
       answer = try reply.decoded()
       session = try answer.session(world: world, serverTime: reply.serverTime, before: current?.session)
       if case .reauthenticate(let uid) = attempt.purpose, session.uid != uid {
-        try change { $0.end(session) }
+        try change { $0.reject(session) }
         Task { await tellEndings() }
         throw AuthErrorCode.userMismatch.error("Another person signed in than the one who is signed in.")
       }
@@ -80,9 +82,14 @@ extension SessionKeeper {
   private func finish(
     _ attempt: Attempt, _ session: StoredSession, _ answer: SignInAnswer
   ) throws -> SignedIn {
-    let kept = try change { $0.finish(attempt, with: session) }
+    let outcome = try change { $0.finish(attempt, with: session) }
     Task { await tellEndings() }
-    guard kept != nil, let held = memory.withLock({ $0.current }), held.uid == session.uid else {
+    if outcome == .over {
+      throw AuthErrorCode.invalidCredential.error(
+        "The session that this credential opened has been ended. Ask Apple for a new credential, with a new nonce."
+      )
+    }
+    guard outcome == .signedIn, let held = memory.withLock({ $0.current }), held.uid == session.uid else {
       throw AuthErrorCode.signInSuperseded.error("A later sign-in or a sign-out took the place of this one.")
     }
     return SignedIn(held: held, answer: answer)
@@ -110,7 +117,7 @@ extension SessionKeeper {
 
   /// Notes what a link is sent with, before it is sent.
   private func noting(_ bearer: String?, for attempt: Attempt) throws -> String? {
-    try change { if $0.attempt?.isSame(as: attempt) == true { $0.attempt?.bearer = bearer } }
+    try change { if $0.attempt?.id == attempt.id { $0.attempt?.bearer = bearer } }
     return bearer
   }
 }

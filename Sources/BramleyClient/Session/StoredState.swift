@@ -4,13 +4,24 @@ internal import Foundation
 ///
 /// A sign-in takes the place of any session for as long as nothing has taken the place of the sign-in. Renewed tokens take
 /// the place of earlier ones of the same session, and of nothing else. The service's word that a session is over ends
-/// the very tokens that it was said of. Whoever signs out signs out that person, and nobody else.
+/// the very tokens that it was said of. Whoever signs out signs out that person, and nobody else. A session that is to end is
+/// never one that somebody is signed in with.
 struct StoredState: Codable, Sendable, Equatable {
   var session: StoredSession?
   /// A sign-in that was sent and has no answer yet.
   var attempt: Attempt?
-  /// Refresh tokens of sessions that are over here and that the service has not been told of.
+  /// Refresh tokens of sessions that are over here and that the service has not been told of: the last sixteen. What is
+  /// forgotten ends by itself, when it has not been used for as long as the service allows.
   var endings: [String] = []
+
+  /// What becomes of a sign-in that was answered.
+  enum Outcome: Equatable {
+    case signedIn
+    /// A later sign-in, or a sign-out, came first, and the service is to end the new session.
+    case superseded
+    /// The answer brings a session that was ended here: the repeat of a sign-in that is over.
+    case over
+  }
 
   // MARK: Signing in and out
 
@@ -23,29 +34,41 @@ struct StoredState: Codable, Sendable, Equatable {
     return attempt
   }
 
-  /// Forgets a sign-in that was refused.
+  /// The sign-in that is worth sending again; one that is too old is forgotten.
+  ///
+  /// - Parameter isAsked: Whether the app asks for it. Unasked nobody takes the place of somebody else.
+  mutating func resuming(isAsked: Bool, at time: Date) -> Attempt? {
+    guard let attempt, attempt.purpose != .once else { return nil }
+    guard attempt.isWorthSending(at: time) else {
+      self.attempt = nil
+      return nil
+    }
+    return isAsked || session == nil || session?.uid == attempt.uid ? attempt : nil
+  }
+
+  /// Forgets a sign-in that was refused, unless it has begun anew since.
   mutating func drop(_ attempt: Attempt) {
-    if self.attempt?.isSame(as: attempt) == true { self.attempt = nil }
+    if self.attempt?.id == attempt.id { self.attempt = nil }
   }
 
   /// Lets the session of a sign-in take the place of the one before, which the service is to end.
-  ///
-  /// - Returns: Who is signed in by it; nil when a later sign-in, or a sign-out, came first. Then the service is to end the
-  ///   new session.
-  mutating func finish(_ attempt: Attempt, with session: StoredSession) -> StoredSession? {
-    let isMine = self.attempt?.isSame(as: attempt) == true
+  mutating func finish(_ attempt: Attempt, with session: StoredSession) -> Outcome {
+    // One that has begun anew since wants the same session.
+    let present = self.attempt.flatMap { $0.isSame(as: attempt) ? $0 : nil }
+    if present != nil { self.attempt = nil }
     if self.session?.sessionID == session.sessionID {
       // Another process with the same answer was faster, and may be further.
       renew(session)
-    } else if isMine {
-      end(self.session)
-      self.session = session
-    } else {
-      end(session)
-      return nil
+      return .signedIn
     }
-    if isMine { self.attempt = nil }
-    return self.session
+    guard let present else {
+      end(session)
+      return .superseded
+    }
+    if (endings + present.over).contains(session.refreshToken) { return .over }
+    end(self.session)
+    self.session = session
+    return .signedIn
   }
 
   /// Signs out a person, or whoever it is.
@@ -58,10 +81,20 @@ struct StoredState: Codable, Sendable, Equatable {
     (session, attempt) = (nil, nil)
   }
 
-  /// Notes a session that the service is to end; the oldest are forgotten when there are many, and end by themselves.
-  mutating func end(_ session: StoredSession?) {
-    guard let session else { return }
-    endings = (endings + [session.refreshToken]).suffix(16)
+  /// Notes a session that nobody is to be signed in with, so that the service ends it.
+  mutating func reject(_ session: StoredSession) {
+    if self.session?.sessionID != session.sessionID { end(session) }
+  }
+
+  private mutating func end(_ session: StoredSession?) {
+    guard let token = session?.refreshToken, !endings.contains(token) else { return }
+    endings = (endings + [token]).suffix(16)
+  }
+
+  /// Notes that the service knows of the end of a session, by its refresh token.
+  mutating func told(_ token: String) {
+    endings.removeAll { $0 == token }
+    if let over = attempt?.over { attempt?.over = (over + [token]).suffix(16) }
   }
 
   // MARK: Tokens
