@@ -25,8 +25,8 @@ final class LingeringSockets: Sendable {
 
   /// The most at a time, of one listener: a part of the descriptors that connections leave to the rest of the program.
   private static let limit = 32
-  /// How long a client may go on sending.
-  private static let patience = Duration.seconds(2)
+  /// How long a client may go on sending: a proxy that streams a megabyte on a busy machine needs seconds.
+  private static let patience = Duration.seconds(5)
   /// Bytes that it may send: what the proxies before us let through, since one that streams sends it all.
   private static let allowance = 2 << 20
   private static let interval = Duration.milliseconds(20)
