@@ -21,21 +21,29 @@ struct CrossOriginPolicy: Sendable {
   /// Whether the page that a request comes from may call.
   func allows(_ request: Request, ofOperators isOfOperators: Bool) -> Bool {
     guard let origin = request.headers.first("Origin") else { return false }
-    return allowsEverybody(isOfOperators) || allowed.contains { $0.utf8.elementsEqual(origin.utf8) }
+    return allowsEverybody(isOfOperators) || isNamed(origin)
   }
 
   private func allowsEverybody(_ isOfOperators: Bool) -> Bool {
     isOfOperators ? allowsAllToOperators : allowsAll
   }
 
+  private func isNamed(_ origin: String) -> Bool {
+    allowed.contains { $0.utf8.elementsEqual(origin.utf8) }
+  }
+
   /// Adds what every answer to a page needs, also an error: without it a page sees only "network failed".
-  func add(to response: inout Response, for request: Request, ofOperators isOfOperators: Bool) {
+  ///
+  /// - Parameter isOfOperators: Asked for pages only: most callers are none.
+  func add(
+    to response: inout Response, for request: Request, ofOperators isOfOperators: @autoclosure () -> Bool
+  ) {
     guard let origin = request.headers.first("Origin") else { return }
-    if allowsEverybody(isOfOperators) {
+    if allowsEverybody(isOfOperators()) {
       response.headers.append("Access-Control-Allow-Origin", "*")
     } else {
       response.headers.append("Vary", "Origin")
-      guard allows(request, ofOperators: isOfOperators) else { return }
+      guard isNamed(origin) else { return }
       response.headers.append("Access-Control-Allow-Origin", origin)
     }
     response.headers.append("Access-Control-Expose-Headers", "X-Request-Id, Retry-After, WWW-Authenticate")

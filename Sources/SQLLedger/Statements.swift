@@ -214,6 +214,9 @@ package enum KeySQL {
 
 /// `revocations`, `audit`, `audit_seals` and `leases`.
 enum HistorySQL {
+  private static let auditColumns =
+    "position, at, action, actor, account, session, address, request_id, detail, digest"
+
   static let revocationsAfter = """
     SELECT position, kind, account, session, at, until FROM revocations
     WHERE position > ?1 ORDER BY position LIMIT ?2
@@ -230,22 +233,22 @@ enum HistorySQL {
     """
 
   static let auditAfter = """
-    SELECT position, at, action, actor, account, session, address, request_id, detail, digest FROM audit
+    SELECT \(auditColumns) FROM audit
     WHERE position > ?1 ORDER BY position LIMIT ?2
     """
 
   static let auditOfAccount = """
-    SELECT position, at, action, actor, account, session, address, request_id, detail, digest FROM audit
+    SELECT \(auditColumns) FROM audit
     WHERE account = ?1 AND position > ?2 ORDER BY position LIMIT ?3
     """
 
   static let auditBefore = """
-    SELECT position, at, action, actor, account, session, address, request_id, detail, digest FROM audit
+    SELECT \(auditColumns) FROM audit
     WHERE position < ?1 ORDER BY position DESC LIMIT ?2
     """
 
   static let auditOfAccountBefore = """
-    SELECT position, at, action, actor, account, session, address, request_id, detail, digest FROM audit
+    SELECT \(auditColumns) FROM audit
     WHERE account = ?1 AND position < ?2 ORDER BY position DESC LIMIT ?3
     """
 
@@ -272,6 +275,13 @@ enum HistorySQL {
 
 /// `apple_grants` and `apple_work`.
 enum AppleSQL {
+  private static let workColumns = """
+    id, kind, secret, sealed, master_key, account, subject, client_id, redirect_uri, created_at, due_at, attempts,
+    fault, is_sent, team, is_brought
+    """
+  private static let grantColumns =
+    "id, subject, client_id, account, sealed, master_key, obtained_at, checked_at, due_at, team"
+
   static let insertWork = """
     INSERT INTO apple_work (id, kind, secret, sealed, master_key, account, subject, client_id, redirect_uri,
       created_at, due_at, attempts, fault, is_sent, team, is_brought)
@@ -285,27 +295,19 @@ enum AppleSQL {
   static let deleteWork = "DELETE FROM apple_work WHERE id = ?1"
 
   static let work = """
-    SELECT id, kind, secret, sealed, master_key, account, subject, client_id, redirect_uri, created_at, due_at,
-      attempts, fault, is_sent, team, is_brought
-    FROM apple_work WHERE id = ?1
+    SELECT \(workColumns) FROM apple_work WHERE id = ?1
     """
 
   static let workDueBy = """
-    SELECT id, kind, secret, sealed, master_key, account, subject, client_id, redirect_uri, created_at, due_at,
-      attempts, fault, is_sent, team, is_brought
-    FROM apple_work WHERE due_at <= ?1 ORDER BY due_at, id LIMIT ?2
+    SELECT \(workColumns) FROM apple_work WHERE due_at <= ?1 ORDER BY due_at, id LIMIT ?2
     """
 
   static let workOfAccount = """
-    SELECT id, kind, secret, sealed, master_key, account, subject, client_id, redirect_uri, created_at, due_at,
-      attempts, fault, is_sent, team, is_brought
-    FROM apple_work WHERE account = ?1 ORDER BY id
+    SELECT \(workColumns) FROM apple_work WHERE account = ?1 ORDER BY id
     """
 
   static let workAfter = """
-    SELECT id, kind, secret, sealed, master_key, account, subject, client_id, redirect_uri, created_at, due_at,
-      attempts, fault, is_sent, team, is_brought
-    FROM apple_work WHERE id > ?1 ORDER BY id LIMIT ?2
+    SELECT \(workColumns) FROM apple_work WHERE id > ?1 ORDER BY id LIMIT ?2
     """
 
   static let workCounts = """
@@ -330,18 +332,15 @@ enum AppleSQL {
   static let deleteGrant = "DELETE FROM apple_grants WHERE id = ?1"
 
   static let grant = """
-    SELECT id, subject, client_id, account, sealed, master_key, obtained_at, checked_at, due_at, team
-    FROM apple_grants WHERE id = ?1
+    SELECT \(grantColumns) FROM apple_grants WHERE id = ?1
     """
 
   static let grantsOfSubject = """
-    SELECT id, subject, client_id, account, sealed, master_key, obtained_at, checked_at, due_at, team
-    FROM apple_grants WHERE subject = ?1 ORDER BY client_id
+    SELECT \(grantColumns) FROM apple_grants WHERE subject = ?1 ORDER BY client_id
     """
 
   static let grantsDueBy = """
-    SELECT id, subject, client_id, account, sealed, master_key, obtained_at, checked_at, due_at, team
-    FROM apple_grants WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2
+    SELECT \(grantColumns) FROM apple_grants WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2
     """
 
   static let firstDates = """
