@@ -26,24 +26,29 @@ step() {
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=12
 
 # swift_tests NAME ARGUMENTS…: a run of the Swift tests, each test counted. A run that ends badly without a failed
-# test (it crashed, or found no tests) counts as one failure.
+# test (it crashed, or found no tests) counts as one failure. What failed is said again at the end.
 swift_tests() {
   local name="$1" report status all bad
   shift
   report="$(mktemp -d)"
   printf '\n== %s\n' "$name"
-  swift test --parallel --xunit-output "$report/report.xml" "$@"
-  status=$?
+  swift test --parallel --xunit-output "$report/report.xml" "$@" 2>&1 | tee "$report/log"
+  status=${PIPESTATUS[0]}
   all="$(cat "$report"/*.xml 2>/dev/null | grep -c '<testcase ')"
   bad="$(cat "$report"/*.xml 2>/dev/null | grep -c '<failure')"
-  rm -rf "$report"
   if [[ $status -ne 0 && $bad -eq 0 ]] || [[ $all -eq 0 ]]; then
     all=$((all + 1))
     bad=$((bad + 1))
   fi
   passed=$((passed + all - bad))
   failed=$((failed + bad))
-  [[ $bad -eq 0 ]] || failures+=("$name ($bad)")
+  if [[ $bad -gt 0 ]]; then
+    failures+=("$name ($bad)")
+    # An issue and the two lines after it, where the values are; or how a program ended that ended badly.
+    mapfile -t -O "${#failures[@]}" failures < <(
+      grep -E -A 2 '^✘ .* recorded an issue|: error: |Fatal error|signal code' "$report/log" | cut -c 1-600 | head -n 60)
+  fi
+  rm -rf "$report"
 }
 
 need_swift
@@ -77,6 +82,6 @@ step "the demonstration runs from beginning to end" deploy/demo.sh --once
 step "the commands of the README run as written" deploy/readme.sh
 
 printf '\n'
-for name in "${failures[@]}"; do echo "failed: $name"; done
+for line in "${failures[@]}"; do echo "failed: $line"; done
 echo "$passed passed, $failed failed"
 [[ $failed -eq 0 ]]

@@ -63,6 +63,9 @@ extension Stage {
       text =
         "{\n\tadmin off\n\tauto_https disable_redirects\n\tskip_install_trust\n}\n"
         + text.replacing("auth.example.com {", with: site)
+      if try await run(front.program, ["version"]).output.isOlderCaddy {
+        text = text.replacing("request_buffers 2MB", with: "buffer_requests\n\t\tmax_buffer_size 2MB")
+      }
       arguments = ["run", "--adapter", "caddyfile", "--config", try write(text, to: front.file)]
     }
     // The workers of a server that root has started are somebody else.
@@ -71,6 +74,14 @@ extension Stage {
     let child = keep(try ChildProcess(front.program, arguments, environment: environment, folder: folder))
     try await listens(port, child)
     return RunningFront(process: child, port: port, plainPort: plainPort, certificate: certificate)
+  }
+}
+
+extension String {
+  /// Whether the version is one before 2.6.4, which has an option of the file by its older names.
+  fileprivate var isOlderCaddy: Bool {
+    let numbers = split { !$0.isASCII || !$0.isNumber }.prefix(3).compactMap { Int($0) }
+    return numbers.lexicographicallyPrecedes([2, 6, 4])
   }
 }
 
