@@ -29,9 +29,19 @@ extension SQLLedger {
   }
 
   package mutating func accounts(after position: Int64, limit: Int) throws(StorageError) -> AccountPage {
+    try page(statements.accountsAfter, from: position, limit: limit)
+  }
+
+  package mutating func accounts(before position: Int64, limit: Int) throws(StorageError) -> AccountPage {
+    try page(statements.accountsBefore, from: position, limit: limit)
+  }
+
+  private func page(
+    _ statement: Statement, from position: Int64, limit: Int
+  ) throws(StorageError) -> AccountPage {
     guard limit > 0 else { return AccountPage(accounts: [], next: nil) }
     var rows = AccountRows()
-    try statements.accountsAfter.each { slots in
+    try statement.each { slots in
       slots.add(position)
       // One more than asked for tells whether there is a next page.
       slots.add(Int64(limit) + 1)

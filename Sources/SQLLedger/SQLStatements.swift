@@ -4,8 +4,8 @@ package import Storage
 ///
 /// Not Sendable: it goes to the connection's thread and stays there.
 package final class SQLStatements<Statement: SQLStatement> {
-  let accountByID, accountHoldingIdentity, accountsHoldingEmail, accountsAfter: Statement
-  let accountsAscending, accountsDescending, accountCount: Statement
+  let accountByID, accountHoldingIdentity, accountsHoldingEmail: Statement
+  let accountsAfter, accountsBefore, accountsAscending, accountsDescending, accountCount: Statement
   let insertAccount, updateAccount, deleteAccount, deleteAnonymousAccount: Statement
   let insertIdentity, updateIdentity, deleteIdentity: Statement
 
@@ -57,6 +57,7 @@ package final class SQLStatements<Statement: SQLStatement> {
     accountByID = try prepare(AccountSQL.accountByID)
     accountHoldingIdentity = try prepare(AccountSQL.accountHoldingIdentity)
     accountsAfter = try prepare(AccountSQL.accountsAfter)
+    accountsBefore = try prepare(AccountSQL.accountsBefore)
     accountsHoldingEmail = try prepare(AccountSQL.accountsHoldingEmail)
     accountsAscending = try prepare(AccountSQL.accountsAscending)
     accountsDescending = try prepare(AccountSQL.accountsDescending)

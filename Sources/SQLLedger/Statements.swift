@@ -33,6 +33,13 @@ package enum AccountSQL {
     ORDER BY a.number, i.provider
     """
 
+  static let accountsBefore = """
+    SELECT \(columns)
+    FROM (SELECT * FROM accounts WHERE number < ?1 ORDER BY number DESC LIMIT ?2) AS a
+      LEFT JOIN identities AS i ON i.account = a.number
+    ORDER BY a.number DESC, i.provider
+    """
+
   static let accountsHoldingEmail = """
     SELECT \(columns)
     FROM (SELECT * FROM accounts WHERE email = ?1 ORDER BY is_email_verified DESC, number LIMIT ?2) AS a

@@ -11,6 +11,7 @@ package protocol Ledger {
   /// each kind the oldest first.
   mutating func accounts(holding email: EmailAddress) throws(StorageError) -> [Account]
   mutating func accounts(after position: Int64, limit: Int) throws(StorageError) -> AccountPage
+  mutating func accounts(before position: Int64, limit: Int) throws(StorageError) -> AccountPage
   mutating func accounts(in order: AccountOrder, offset: Int, limit: Int) throws(StorageError) -> [Account]
   mutating func accountCount() throws(StorageError) -> Int
   /// Writes everything but the identities.
@@ -372,6 +373,12 @@ extension LedgerStorage {
   package func accounts(after cursor: AccountCursor?, limit: Int) async throws(StorageError) -> AccountPage {
     try await read { (book) throws(StorageError) in
       try book.accounts(after: cursor?.position ?? 0, limit: limit)
+    }
+  }
+
+  package func accounts(before cursor: AccountCursor?, limit: Int) async throws(StorageError) -> AccountPage {
+    try await read { (book) throws(StorageError) in
+      try book.accounts(before: cursor?.position ?? .max, limit: limit)
     }
   }
 

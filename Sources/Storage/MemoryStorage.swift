@@ -142,6 +142,15 @@ package struct MemoryLedger: Ledger {
       next: end < order.count ? AccountCursor(position: Int64(end)) : nil)
   }
 
+  package mutating func accounts(before position: Int64, limit: Int) throws(StorageError) -> AccountPage {
+    // An account's position is its place counted from one.
+    let end = min(max(Int(position), 1) - 1, order.count)
+    let page = order[..<end].suffix(limit)
+    return AccountPage(
+      accounts: page.reversed().compactMap { accounts[$0] },
+      next: page.startIndex > 0 && !page.isEmpty ? AccountCursor(position: Int64(page.startIndex) + 1) : nil)
+  }
+
   package mutating func accounts(
     in wanted: AccountOrder, offset: Int, limit: Int
   ) throws(StorageError) -> [Account] {

@@ -64,6 +64,8 @@ package protocol Storage: Sendable {
   func accounts(in order: AccountOrder, offset: Int, limit: Int) async throws(StorageError) -> AccountList
   /// Accounts in the order of their creation, and where the next page begins.
   func accounts(after cursor: AccountCursor?, limit: Int) async throws(StorageError) -> AccountPage
+  /// As ``accounts(after:limit:)``, from the newest on.
+  func accounts(before cursor: AccountCursor?, limit: Int) async throws(StorageError) -> AccountPage
   func endSessions(_ intent: SessionEndingIntent) async throws(StorageError) -> SessionEndingOutcome
   /// What a session's tokens hang on; nil for a session that is not there.
   func state(of session: SessionID) async throws(StorageError) -> SessionState?
@@ -209,7 +211,7 @@ package struct AccountCursor: Sendable, Equatable {
   package init(position: Int64) { self.position = position }
 }
 
-/// Accounts in the order of their creation, and where the next page begins.
+/// Accounts in the order of their creation or its reverse, and where the next page begins.
 package struct AccountPage: Sendable, Equatable {
   package let accounts: [Account]
   /// Nil on the last page.

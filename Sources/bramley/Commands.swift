@@ -25,7 +25,7 @@ private let commands: [Command] = [
     run: { arguments throws(CommandFault) in try await keys(arguments) }),
   Command(
     name: "users",
-    usage: "users list [--limit N] [--after CURSOR] [--config FILE] [--json]\n"
+    usage: "users list [--newest] [--limit N] [--after CURSOR] [--config FILE] [--json]\n"
       + "       bramley users list --id ID | --email ADDRESS | --provider ID --subject SUBJECT\n"
       + "       bramley users show|disable|enable|delete [--config FILE] [--json] [--] ID\n"
       + "       bramley users end-sessions [--config FILE] [--json] [--] ID [SESSION]\n"

@@ -9,8 +9,12 @@ internal import Wire
 
 /// `bramley users list` and `show`, and what changes accounts.
 func users(_ list: [String]) async throws(CommandFault) -> Int32 {
-  let searches: Set = ["limit", "after", "id", "email", "provider", "subject"]
-  let arguments = try parse(list, options: list.contains("list") ? searches.union(["config"]) : ["config"])
+  let arguments =
+    list.contains("list")
+    ? try parse(
+      list, options: ["config", "limit", "after", "id", "email", "provider", "subject"],
+      switches: ["json", "newest"])
+    : try parse(list)
   let words = arguments.words
   switch (words.first, words.count) {
   case ("list", 1): return try await listUsers(arguments)
@@ -39,11 +43,14 @@ func accountID(_ word: String) throws(CommandFault) -> AccountID {
 private func listUsers(_ arguments: Arguments) async throws(CommandFault) -> Int32 {
   let limit = Int(try arguments.number("limit", 1...1000) ?? 100)
   let cursor = try arguments.number("after", 0...(.max)).map { AccountCursor(position: $0) }
+  let isNewestFirst = arguments.has("newest")
   let keys = try searchKeys(arguments)
   return try await withDatabase(arguments) { settings, storage throws(CommandFault) in
     let page = try await fromStorage { () throws(StorageError) in
-      guard let keys else { return try await storage.accounts(after: cursor, limit: limit) }
-      return AccountPage(accounts: try await storage.find(keys), next: nil)
+      if let keys { return AccountPage(accounts: try await storage.find(keys), next: nil) }
+      return isNewestFirst
+        ? try await storage.accounts(before: cursor, limit: limit)
+        : try await storage.accounts(after: cursor, limit: limit)
     }
     if keys != nil, page.accounts.isEmpty {
       throw CommandFault(status: ExitStatus.refused, message: "there is no such account")

@@ -38,7 +38,8 @@ struct DatabaseCommandTests {
     }
   }
 
-  @Test func `users come in pages, each person once`() async throws {
+  @Test(arguments: [[], ["--newest"]])
+  func `users come in pages, each person once`(_ order: [String]) async throws {
     try await withStage { stage in
       let service = try await stage.start()
       var expected: [String] = []
@@ -46,7 +47,8 @@ struct DatabaseCommandTests {
       var found: [String] = []
       var cursor: String?
       repeat {
-        let arguments = ["users", "list", "--json", "--limit", "3"] + (cursor.map { ["--after", $0] } ?? [])
+        let arguments =
+          ["users", "list", "--json", "--limit", "3"] + order + (cursor.map { ["--after", $0] } ?? [])
         let page = try await run(
           Program.bramley, arguments, environment: stage.settings, folder: stage.folder
         ).json
@@ -54,7 +56,7 @@ struct DatabaseCommandTests {
         found += page.objects("users").compactMap { $0.text("localId") }
         cursor = page.text("next")
       } while cursor != nil
-      #expect(found == expected)
+      #expect(found == (order.isEmpty ? expected : expected.reversed()))
     }
   }
 

@@ -70,7 +70,9 @@ struct RegisterTests {
   }
 
   @Test(arguments: Engine.allCases)
-  func `accounts come in pages in the order of their creation`(_ engine: Engine) async throws {
+  func `accounts come in pages in the order of their creation, and from the newest on`(
+    _ engine: Engine
+  ) async throws {
     try await engine.run { desk in
       var ids: [AccountID] = []
       for number in 0..<7 {
@@ -87,6 +89,14 @@ struct RegisterTests {
       let all = try await desk.storage.accounts(after: nil, limit: 7)
       #expect(all.next == nil)
       #expect(all.accounts.allSatisfy { $0.identities.count == 1 })
+      var backwards: [[AccountID]] = []
+      repeat {
+        let page = try await desk.storage.accounts(before: cursor, limit: 3)
+        backwards.append(page.accounts.map(\.id))
+        cursor = page.next
+      } while cursor != nil
+      #expect(backwards == [[ids[6], ids[5], ids[4]], [ids[3], ids[2], ids[1]], [ids[0]]])
+      #expect(try await desk.storage.accounts(before: nil, limit: 7).next == nil)
     }
   }
 
@@ -113,6 +123,7 @@ struct RegisterTests {
   func `an empty storage has an empty page and no such account`(_ engine: Engine) async throws {
     try await engine.run { (desk) async throws in
       #expect(try await desk.storage.accounts(after: nil, limit: 5) == AccountPage(accounts: [], next: nil))
+      #expect(try await desk.storage.accounts(before: nil, limit: 5) == AccountPage(accounts: [], next: nil))
       #expect(try await desk.storage.account(AccountID(unchecked: "nobody")) == nil)
     }
   }

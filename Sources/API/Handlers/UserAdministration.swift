@@ -9,21 +9,32 @@ struct UserAdministration: Sendable {
   let accounts: AccountAdministration
   let limits: SessionLimits
 
-  /// All accounts in the order of their creation, page by page; or the one that a search finds.
+  /// All accounts in the order of their creation or from the newest on, page by page; or the one that a search finds.
   func list(_ call: Call) async throws(Failure) -> Response {
     let query = try call.request.queryFields(
-      named: "limit", "cursor", "id", "email", "providerId", "subject")
+      named: "limit", "cursor", "order", "id", "email", "providerId", "subject")
     let limit = Int(try query.number("limit", 1...Int64(Limits.accountBatch)) ?? 100)
     let cursor = try query.number("cursor", 0...(.max)).map { AccountCursor(position: $0) }
+    let isNewestFirst = try isNewestFirst(query)
     let keys = try searchKeys(query)
     let page = try await stored { () throws(StorageError) in
-      guard let keys else { return try await accounts.storage.accounts(after: cursor, limit: limit) }
-      return AccountPage(accounts: try await accounts.storage.find(keys), next: nil)
+      if let keys { return AccountPage(accounts: try await accounts.storage.find(keys), next: nil) }
+      return isNewestFirst
+        ? try await accounts.storage.accounts(before: cursor, limit: limit)
+        : try await accounts.storage.accounts(after: cursor, limit: limit)
     }
     var out = JSONWriter(reserving: 1024 * (page.accounts.count + 1))
     out.member("users", jsonArray: page.accounts.map { $0.json(at: call.policy.appleTeam) })
     out.member("cursor", page.next.map { String($0.position) })
     return .json(out.finish())
+  }
+
+  private func isNewestFirst(_ query: FormBody) throws(Failure) -> Bool {
+    switch query["order"] {
+    case nil, "oldest": return false
+    case "newest": return true
+    default: throw Failure(.fieldInvalid, field: "order")
+    }
   }
 
   /// What is searched for; nil when nothing is. A key that no account can have finds none.

@@ -384,7 +384,7 @@
   }
 
   async function accounts(cursor) {
-    const page = await read("users?limit=50" + (cursor ? "&cursor=" + encodeURIComponent(cursor) : ""));
+    const page = await read("users?order=newest&limit=50" + (cursor ? "&cursor=" + encodeURIComponent(cursor) : ""));
     const rows = page.users.map((user) => [
       el("span", { class: "who" }, linkTo(user, nameOf(user)), user.email && muted(foreign(user.email))),
       el("code", { class: "id" }, user.localId),

@@ -89,7 +89,7 @@ struct ConsoleTests {
         known.member("id", id)
         known.member("name", "Ada Lovelace")
       }
-      #expect(seen.texts("listed") == [id, other.localID])
+      #expect(seen.texts("listed") == [other.localID, id])
       #expect(seen.text("nobody")?.hasPrefix("Nobody has that") == true)
       #expect(seen.texts("found") == Array(repeating: "account:\(id)", count: 3))
       let facts = seen.text("facts") ?? ""

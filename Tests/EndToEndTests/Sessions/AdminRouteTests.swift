@@ -57,22 +57,26 @@ struct AdminRouteTests {
     }
   }
 
-  @Test func `accounts come in pages, each once, in the order of their creation`() async throws {
+  @Test(arguments: ["oldest", "newest"])
+  func `accounts come in pages, each once, in the order of their creation or its reverse`(
+    _ order: String
+  ) async throws {
     try await withOperator { service, visitor in
       var made: [String] = []
       for _ in 0..<5 { made.append(try await service.signIn(Mint.credential()).localID) }
       var (found, cursor, pages) = ([String](), String?.none, 0)
       repeat {
-        let page = try await visitor.done("GET", "/users?limit=2" + (cursor.map { "&cursor=\($0)" } ?? ""))
+        let page = try await visitor.done(
+          "GET", "/users?order=\(order)&limit=2" + (cursor.map { "&cursor=\($0)" } ?? ""))
         found += page.localIDs
         cursor = page.text("cursor")
         pages += 1
       } while cursor != nil && pages < 10
-      #expect(found == made)
+      #expect(found == (order == "oldest" ? made : made.reversed()))
       #expect(pages == 3)
       for (query, field) in [
         ("limit=0", "limit"), ("limit=1001", "limit"), ("limit=x", "limit"), ("cursor=-1", "cursor"),
-        ("cursor=99999999999999999999", "cursor"),
+        ("cursor=99999999999999999999", "cursor"), ("order=Newest", "order"),
       ] {
         try expect(
           await visitor.send("GET", "/users?" + query), is: .argument("field_invalid"), field: field)
