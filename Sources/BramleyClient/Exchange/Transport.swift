@@ -54,6 +54,13 @@ package final class URLTransport: Transport {
   }
 }
 
+// A method whose type differs is none of the delegate's, and redirects would be followed.
+#if canImport(Darwin)
+  private typealias RedirectAnswer = @Sendable (URLRequest?) -> Void
+#else
+  private typealias RedirectAnswer = (URLRequest?) -> Void
+#endif
+
 /// What has come of each answer so far.
 private final class Arrivals: NSObject, URLSessionDataDelegate {
   private struct Pending {
@@ -85,7 +92,7 @@ private final class Arrivals: NSObject, URLSessionDataDelegate {
 
   func urlSession(
     _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
-    newRequest request: URLRequest, completionHandler: @escaping (URLRequest?) -> Void
+    newRequest request: URLRequest, completionHandler: @escaping RedirectAnswer
   ) {
     completionHandler(nil)
   }

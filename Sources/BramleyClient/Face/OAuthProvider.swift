@@ -140,21 +140,28 @@ public struct DeviceDescription: Sendable, Hashable {
   /// Of this device what can be known without asking anybody.
   public static var current: DeviceDescription {
     #if os(iOS)
-      let system = "iOS "
+      let system = "iOS \(version)"
     #elseif os(macOS)
-      let system = "macOS "
+      let system = "macOS \(version)"
     #elseif os(tvOS)
-      let system = "tvOS "
+      let system = "tvOS \(version)"
     #elseif os(watchOS)
-      let system = "watchOS "
+      let system = "watchOS \(version)"
     #elseif os(visionOS)
-      let system = "visionOS "
+      let system = "visionOS \(version)"
     #else
-      let system = ""
+      let system = ProcessInfo.processInfo.operatingSystemVersionString
     #endif
     return DeviceDescription(
-      os: system + ProcessInfo.processInfo.operatingSystemVersionString,
+      os: system,
       appVersion: Bundle.main.object(forInfoDictionaryKey: "CFBundleShortVersionString") as? String)
+  }
+
+  /// `26.1`, and `26.1.2` where there is a third number.
+  private static var version: String {
+    let version = ProcessInfo.processInfo.operatingSystemVersion
+    let patch = version.patchVersion > 0 ? ".\(version.patchVersion)" : ""
+    return "\(version.majorVersion).\(version.minorVersion)\(patch)"
   }
 
   var members: [String: String] {

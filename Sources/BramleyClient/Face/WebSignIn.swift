@@ -1,9 +1,5 @@
 public import Foundation
 
-#if canImport(AuthenticationServices)
-  public import AuthenticationServices
-#endif
-
 /// A sign-in in a browser, for where there is no sheet of Apple's: the service does it all and sends the browser back with a
 /// one-time code, which is worth something only to whoever began (RFC 7636).
 ///
@@ -82,30 +78,4 @@ extension Auth {
     try? await result.user.reload()
     return result
   }
-
-  #if canImport(AuthenticationServices) && !os(tvOS) && !os(watchOS)
-    /// The whole of it in the system's own browser sheet.
-    @MainActor @discardableResult
-    public func signInWithBrowser(
-      clientID: String, returnURL: String,
-      presenting context: any ASWebAuthenticationPresentationContextProviding
-    ) async throws -> AuthDataResult {
-      let web = webSignIn(clientID: clientID, returnURL: returnURL)
-      let scheme = returnURL.prefix { $0 != ":" }
-      let url: URL = try await withCheckedThrowingContinuation { continuation in
-        let session = ASWebAuthenticationSession(url: web.url, callbackURLScheme: String(scheme)) {
-          url, error in
-          guard let url else {
-            return continuation.resume(
-              throwing: AuthErrorCode.webContextCancelled.error(
-                "The browser was closed.", [NSUnderlyingErrorKey: error as Any]))
-          }
-          continuation.resume(returning: url)
-        }
-        session.presentationContextProvider = context
-        session.start()
-      }
-      return try await signIn(with: web, returnedTo: url)
-    }
-  #endif
 }

@@ -82,7 +82,7 @@
       if let content, before != nil {
         status = SecItemUpdate(present as CFDictionary, content as CFDictionary)
       } else if let content {
-        status = unsafe SecItemAdd(query.merging(content) { $1 } as CFDictionary, nil)
+        status = SecItemAdd(query.merging(content) { $1 } as CFDictionary, nil)
       } else {
         status = SecItemDelete(present as CFDictionary)
       }

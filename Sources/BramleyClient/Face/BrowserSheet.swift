@@ -1,0 +1,80 @@
+#if canImport(AuthenticationServices) && !os(tvOS) && !os(watchOS)
+  public import AuthenticationServices
+  internal import Foundation
+
+  extension Auth {
+    /// The whole of a sign-in in a browser, in the system's own sheet.
+    ///
+    /// - Parameters:
+    ///   - clientID: The Services ID.
+    ///   - returnURL: One of the service's `BRAMLEY_RETURN_URLS`, with a scheme of the app's own. With `https` the domain has
+    ///     to be associated with the app, and the system iOS 17.4, macOS 14.4 or visionOS 1.1.
+    ///   - context: Before what the sheet is shown.
+    /// - Throws: ``AuthErrorCode/webContextCancelled`` when the person closed sheet or page,
+    ///   ``AuthErrorCode/webSignInUserInteractionFailure`` when the sheet could not be shown.
+    @MainActor @discardableResult
+    public func signInWithBrowser(
+      clientID: String, returnURL: String,
+      presenting context: any ASWebAuthenticationPresentationContextProviding
+    ) async throws -> AuthDataResult {
+      let web = webSignIn(clientID: clientID, returnURL: returnURL)
+      return try await signIn(with: web, returnedTo: web.shown(in: context))
+    }
+  }
+
+  extension WebSignIn {
+    /// Shows the sheet until the browser comes back.
+    @MainActor fileprivate func shown(
+      in context: any ASWebAuthenticationPresentationContextProviding
+    ) async throws -> URL {
+      let waiting = Locked<CheckedContinuation<URL, any Error>?>(nil)
+      // The system calls this on a queue of its own, where a closure of the main actor's would end the app.
+      let session = try session { @Sendable url, error in
+        end(waiting, with: url.map { .success($0) } ?? .failure(fault(of: error)))
+      }
+      session.presentationContextProvider = context
+      defer { withExtendedLifetime(session) {} }
+      return try await withCheckedThrowingContinuation { continuation in
+        waiting.withLock { $0 = continuation }
+        // Whether a sheet that does not start ends as well is not promised.
+        if !session.start() { end(waiting, with: .failure(fault(of: nil))) }
+      }
+    }
+
+    private func session(
+      _ completion: @escaping @Sendable (URL?, (any Error)?) -> Void
+    ) throws -> ASWebAuthenticationSession {
+      let place = URLComponents(string: returnURL)
+      guard place?.scheme == "https" else {
+        return ASWebAuthenticationSession(
+          url: url, callbackURLScheme: place?.scheme, completionHandler: completion)
+      }
+      guard #available(iOS 17.4, macOS 14.4, visionOS 1.1, *), let host = place?.host, let path = place?.path
+      else {
+        throw AuthErrorCode.webSignInUserInteractionFailure.error(
+          "This system's sheet ends at schemes of apps, and not at https.")
+      }
+      return ASWebAuthenticationSession(
+        url: url, callback: .https(host: host, path: path), completionHandler: completion)
+    }
+  }
+
+  /// Whoever comes first says how it ended.
+  private func end(
+    _ waiting: Locked<CheckedContinuation<URL, any Error>?>, with result: Result<URL, any Error>
+  ) {
+    let continuation = waiting.withLock { waiting in
+      defer { waiting = nil }
+      return waiting
+    }
+    continuation?.resume(with: result)
+  }
+
+  private func fault(of error: (any Error)?) -> AuthErrorCode {
+    let details = error.map { [NSUnderlyingErrorKey: $0] } ?? [:]
+    guard (error as? ASWebAuthenticationSessionError)?.code == .canceledLogin else {
+      return .webSignInUserInteractionFailure.error("The browser could not be shown.", details)
+    }
+    return .webContextCancelled.error("The browser was closed.", details)
+  }
+#endif
