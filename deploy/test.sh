@@ -22,6 +22,9 @@ step() {
   fi
 }
 
+# Only here, so that the package can be a part of apps (Package.swift).
+export WARNINGS_ARE_ERRORS=1
+
 # Hundreds of tests that all begin at once keep each other waiting, and most of them start a service.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=12
 
@@ -52,7 +55,7 @@ swift_tests() {
 }
 
 need_swift
-install_packages "${toolchain_packages[@]}" "${library_packages[@]}" apache2 caddy chromium chromium-driver curl \
+install_packages "${toolchain_packages[@]}" "${library_packages[@]}" apache2 caddy chromium chromium-driver curl git \
   golang-github-coreos-go-oidc-dev golang-go haproxy jose jq libapache2-mod-auth-openidc nginx-light node-jose nodejs \
   openssl postgresql prometheus python3 python3-venv shellcheck systemd || exit 69
 

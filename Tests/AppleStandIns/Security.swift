@@ -25,6 +25,7 @@ public let kSecValueData = ""
 public let errSecSuccess: OSStatus = 0
 public let errSecDuplicateItem: OSStatus = -25299
 public let errSecItemNotFound: OSStatus = -25300
+public let errSecMissingEntitlement: OSStatus = -34018
 
 public func SecItemCopyMatching(
   _ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?

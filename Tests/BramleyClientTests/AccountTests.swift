@@ -171,6 +171,24 @@ import Testing
     #expect((auth.currentUser == nil) == signsOut)
   }
 
+  @Test(arguments: [
+    (CredentialState.authorized, false), (.notFound, false), (.transferred, false), (.revoked, true),
+    (nil, false),
+  ])
+  func `a consent that was taken back while the app did not run signs out at its start`(
+    _ state: CredentialState?, _ signsOut: Bool
+  ) async throws {
+    let device = Device()
+    _ = try await device.signedIn()
+    device.clocks.update { $0.consent = state }
+    let asked = device.service.paths.count
+    let auth = device.app()
+    await auth.start()
+    #expect((auth.currentUser == nil) == signsOut)
+    // The service is asked for nothing.
+    #expect(device.service.paths.dropFirst(asked).allSatisfy { $0 == "/v1/signOut" })
+  }
+
   @Test func `Apple's notification is none of a guest's, who has given no consent`() async throws {
     let device = Device()
     let auth = device.app()

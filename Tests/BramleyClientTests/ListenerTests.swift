@@ -63,6 +63,38 @@ import Testing
     #expect(try await told.first(1) == ["person1"])
   }
 
+  @Test func `of a store that can never be read listeners hear that nobody is signed in, and later who is`()
+    async throws
+  {
+    let store = FailingStore()
+    let device = Device(store: store)
+    _ = try await device.signedIn()
+    store.isUnreadable.update { $0 = true }
+    store.mayRecover.update { $0 = false }
+    let (auth, told) = (device.app(), Told())
+    auth.addStateDidChangeListener { _, user in told.add(user) }
+    #expect(try await told.first(1) == [nil])
+    #expect(await fault { _ = try await auth.signIn(with: credential()) }.code == .keychainError)
+    store.isUnreadable.update { $0 = false }
+    #expect(auth.currentUser?.uid == "person1")
+    #expect(try await told.first(2) == [nil, "person1"])
+  }
+
+  @Test func `what waited in a store that could not be read is done when it can`() async throws {
+    let store = FailingStore()
+    let device = Device(store: store)
+    device.service.play(.loseAnswer, .loseAnswer, .loseAnswer)
+    let first = device.app()
+    #expect(await fault { _ = try await first.signIn(with: credential()) }.code == .networkError)
+    store.isUnreadable.update { $0 = true }
+    let (auth, told, waits) = (device.app(), Told(), device.clocks)
+    await auth.start()
+    auth.addStateDidChangeListener { _, user in told.add(user) }
+    _ = try await waits.first { $0.slept.count > 5 ? true : nil }
+    store.isUnreadable.update { $0 = false }
+    #expect(try await told.first(2) == [nil, "person1"])
+  }
+
   @Test func `a stream and a notification tell the same`() async throws {
     let device = Device()
     let auth = device.app()

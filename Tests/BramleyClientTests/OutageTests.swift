@@ -49,6 +49,33 @@ import Testing
     #expect(device.service.count("/v1/token") == 1)
   }
 
+  @Test func `a connection that broke off while the app was suspended is no reason to give up`() async throws
+  {
+    let device = Device()
+    let (_, user) = try await device.signedIn()
+    device.pass(4000)
+    device.service.state.update { $0.meanwhile = { device.pass(600) } }
+    device.service.play(.fail(.networkConnectionLost))
+    _ = try await user.getIDToken()
+    #expect(device.service.count("/v1/token") == 2)
+    // Once: whoever is suspended between all tries has the next one when somebody asks.
+    device.pass(4000)
+    device.service.state.update { $0.afterwards = { device.pass(600) } }
+    device.service.play(.fail(.networkConnectionLost), .fail(.networkConnectionLost))
+    #expect(await fault { _ = try await user.getIDToken() }.code == .networkError)
+    #expect(device.service.count("/v1/token") == 4)
+  }
+
+  @Test func `what the app itself does not allow is said, and not tried again`() async throws {
+    let device = Device()
+    device.service.play(.fail(.appTransportSecurityRequiresSecureConnection))
+    let auth = device.app()
+    let (code, details) = await fault { _ = try await auth.signIn(with: credential()) }
+    #expect(code == .networkError)
+    #expect((details[NSLocalizedDescriptionKey] as? String)?.contains("NSAppTransportSecurity") == true)
+    #expect(device.service.count("/v1/signInWithIdp") == 1)
+  }
+
   @Test func `what the service asks for goes for every call of the kind`() async throws {
     let device = Device()
     let (auth, user) = try await device.signedIn()

@@ -212,8 +212,12 @@ func httpDate(_ time: TimeInterval) -> String {
 final class FailingStore: SessionStore {
   let inner = MemoryStore()
   let isUnreadable = Watched(false)
+  /// Whether that may pass by itself.
+  let mayRecover = Watched(true)
   /// What is there can be read.
   let isFull = Watched(false)
+
+  func mayPass(_ fault: any Error) -> Bool { mayRecover.read { $0 } }
 
   func update<R>(_ body: (inout Data?) throws -> R) throws -> R {
     if isUnreadable.read({ $0 }) { throw CocoaError(.fileReadNoPermission) }

@@ -344,6 +344,12 @@ def by_keyboard():
     seen["afterBack"] = focused()
     browser.forward()
     shown(known["name"])
+    seen["titleOfPerson"] = browser.title
+    button("Delete account…").click()
+    until(lambda: one("#ask").is_displayed())
+    browser.back()
+    shown("Accounts")
+    until(lambda: not one("#ask").is_displayed())
     return seen
 
 

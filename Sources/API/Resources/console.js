@@ -32,7 +32,8 @@
   const counted = (number, one, many = one + "s") => `${number.toLocaleString(locale)} ${number === 1 ? one : many}`;
 
   function heading(title, ...beside) {
-    document.title = `${title.textContent ?? title} · Bramley console`;
+    // Names of people do not go into the browser's history.
+    document.title = `${typeof title === "string" ? title : "Account"} · Bramley console`;
     return el("div", { class: "heading" }, el("h1", { tabindex: "-1" }, title), ...beside);
   }
 
@@ -374,7 +375,7 @@
       try {
         const user = await find(text);
         if (user) location.hash = "account:" + encodeURIComponent(user.localId);
-        else tell("Nobody has that id, address or subject. Each is looked for as a whole.", true);
+        else tell("Nobody has that id, address or subject. Each is looked for as a whole, an address in Apple's capitals.", true);
       } catch (fault) {
         if (fault.name !== "AbortError" && token) tell(faultText(fault), true);
       }
@@ -643,7 +644,11 @@
     event.preventDefault();
     document.querySelector("#main h1, #locked-title").focus();
   });
-  addEventListener("hashchange", () => { if (token) show(); });
+  addEventListener("hashchange", () => {
+    // A question is of the view that is gone.
+    byId("ask").close();
+    if (token) show();
+  });
   // The view that is there already is read again.
   byId("bar").addEventListener("click", (event) => {
     if (token && event.target.closest("a")?.hash === location.hash) show();

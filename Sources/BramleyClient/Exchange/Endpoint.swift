@@ -34,8 +34,9 @@ struct Answer: Sendable {
 enum CallFault: Error, Sendable {
   /// The service said no.
   case refused(Refusal)
-  /// Nobody answered, or somebody who is not the service: a proxy, the page of a hotel's network.
-  case unanswered(NSError, isOffline: Bool)
+  /// Nobody answered, or somebody who is not the service: a proxy, the page of a hotel's network. Where it is futile
+  /// asking again brings nothing, until the network or the app is another.
+  case unanswered(NSError, isFutile: Bool)
 }
 
 /// The service's no.
@@ -53,7 +54,12 @@ struct Refusal: Sendable {
 extension CallFault {
   /// An answer that the service does not give, whoever gave it.
   static let notTheService = CallFault.unanswered(
-    NSError(domain: NSURLErrorDomain, code: NSURLErrorBadServerResponse), isOffline: false)
+    NSError(domain: NSURLErrorDomain, code: NSURLErrorBadServerResponse), isFutile: false)
+
+  /// Whether a connection broke off: also the network's word for one that an app had when it was suspended.
+  fileprivate var isLostConnection: Bool {
+    if case .unanswered(let cause, _) = self { cause.code == NSURLErrorNetworkConnectionLost } else { false }
+  }
 
   /// Whether the same request may get another answer later: then nothing is known, and nobody is signed out.
   var isOutage: Bool {
@@ -84,8 +90,11 @@ extension CallFault {
   func error(_ further: [String: Any] = [:]) -> AuthErrorCode {
     switch self {
     case .unanswered(let cause, _):
+      let isForbidden = cause.code == NSURLErrorAppTransportSecurityRequiresSecureConnection
       return AuthErrorCode.networkError.error(
-        "The service cannot be reached. Try again later.",
+        isForbidden
+          ? "The app's NSAppTransportSecurity does not allow http to the service's address."
+          : "The service cannot be reached. Try again later.",
         [NSUnderlyingErrorKey: cause].merging(further) { $1 })
     case .refused(let refusal):
       var details: [String: Any] = [:]
@@ -133,8 +142,10 @@ struct Endpoint: Sendable {
         return answer
       } catch {
         guard let pause = pause(after: error, tries: number) else { throw error }
-        guard number < (call.isHurried ? 1 : Self.tries), world.steady() - start + pause <= Self.patience
-        else {
+        // Of an app that was suspended meanwhile nobody has waited for so long.
+        let isInTime =
+          world.steady() - start + pause <= Self.patience || number == 1 && error.isLostConnection
+        guard isInTime, number < (call.isHurried ? 1 : Self.tries) else {
           leaveAlone(call.kind, after: error)
           throw error
         }
@@ -167,7 +178,7 @@ struct Endpoint: Sendable {
     guard fault.isOutage else { return nil }
     var wanted = min(60, 0.5 * Double(1 << min(tries - 1, 10)))
     switch fault {
-    case .unanswered(_, isOffline: true): return nil
+    case .unanswered(_, isFutile: true): return nil
     case .unanswered: break
     case .refused(let refusal): if let told = refusal.retryAfter { wanted = min(max(told, 0.5), 3600) }
     }
@@ -189,7 +200,7 @@ struct Endpoint: Sendable {
     do {
       response = try await transport.answer(to: request)
     } catch {
-      throw .unanswered(error as NSError, isOffline: isOffline(error))
+      throw .unanswered(error as NSError, isFutile: isFutile(error))
     }
     if response.status == 200, (try? JSONSerialization.jsonObject(with: response.body)) is [String: Any] {
       return Answer(body: response.body, serverTime: response.headers["date"].flatMap(httpDate))
@@ -237,9 +248,13 @@ private struct Envelope: Decodable {
   let error: Failure
 }
 
-/// Whether the device knows that it has no network: then there is nothing to wait for.
-private func isOffline(_ error: any Error) -> Bool {
-  let known = [NSURLErrorNotConnectedToInternet, NSURLErrorDataNotAllowed, NSURLErrorInternationalRoamingOff]
+/// Whether the device knows that it has no network, or does not let the app speak to the service: then there is nothing to
+/// wait for.
+private func isFutile(_ error: any Error) -> Bool {
+  let known = [
+    NSURLErrorNotConnectedToInternet, NSURLErrorDataNotAllowed, NSURLErrorInternationalRoamingOff,
+    NSURLErrorAppTransportSecurityRequiresSecureConnection,
+  ]
   return (error as? URLError).map { known.contains($0.code.rawValue) } ?? false
 }
 

@@ -60,10 +60,11 @@ public final class Auth: Sendable {
   }
 
   /// Does what a process before this one could not: a sign-in that had no answer, unless somebody else is signed in, and
-  /// sign-outs that the service does not know of.
+  /// sign-outs that the service does not know of. And hears what was said of the consent while no process ran.
   package func start() async {
     _ = try? await keeper.resume()
     await keeper.tellEndings()
+    await keeper.followConsent(asksService: false)
   }
 
   /// - Parameters:
@@ -184,7 +185,7 @@ public final class Auth: Sendable {
   }
 
   /// Signs out if the device says that the consent is gone: Apple has posted its notification.
-  package func consentWasRevoked() async { await keeper.consentWasRevoked() }
+  package func consentWasRevoked() async { await keeper.followConsent(asksService: true) }
 }
 
 extension SessionKeeper {

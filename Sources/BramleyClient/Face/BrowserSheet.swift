@@ -23,51 +23,67 @@
   }
 
   extension WebSignIn {
-    /// Shows the sheet until the browser comes back.
+    /// Shows the sheet until the browser comes back, or the caller's task is cancelled.
     @MainActor fileprivate func shown(
       in context: any ASWebAuthenticationPresentationContextProviding
     ) async throws -> URL {
-      let waiting = Locked<CheckedContinuation<URL, any Error>?>(nil)
-      // The system calls this on a queue of its own, where a closure of the main actor's would end the app.
-      let session = try session { @Sendable url, error in
-        end(waiting, with: url.map { .success($0) } ?? .failure(fault(of: error)))
+      let sheet = try BrowserSheet(for: self, in: context)
+      return try await withTaskCancellationHandler {
+        try await withCheckedThrowingContinuation { sheet.show($0) }
+      } onCancel: {
+        Task { @MainActor in sheet.cancel() }
       }
-      session.presentationContextProvider = context
-      defer { withExtendedLifetime(session) {} }
-      return try await withCheckedThrowingContinuation { continuation in
-        waiting.withLock { $0 = continuation }
-        // Whether a sheet that does not start ends as well is not promised.
-        if !session.start() { end(waiting, with: .failure(fault(of: nil))) }
-      }
-    }
-
-    private func session(
-      _ completion: @escaping @Sendable (URL?, (any Error)?) -> Void
-    ) throws -> ASWebAuthenticationSession {
-      let place = URLComponents(string: returnURL)
-      guard place?.scheme == "https" else {
-        return ASWebAuthenticationSession(
-          url: url, callbackURLScheme: place?.scheme, completionHandler: completion)
-      }
-      guard #available(iOS 17.4, macOS 14.4, visionOS 1.1, *), let host = place?.host, let path = place?.path
-      else {
-        throw AuthErrorCode.webSignInUserInteractionFailure.error(
-          "This system's sheet ends at schemes of apps, and not at https.")
-      }
-      return ASWebAuthenticationSession(
-        url: url, callback: .https(host: host, path: path), completionHandler: completion)
     }
   }
 
-  /// Whoever comes first says how it ended.
-  private func end(
-    _ waiting: Locked<CheckedContinuation<URL, any Error>?>, with result: Result<URL, any Error>
-  ) {
-    let continuation = waiting.withLock { waiting in
-      defer { waiting = nil }
-      return waiting
+  /// The system's sheet, which ends once.
+  @MainActor private final class BrowserSheet {
+    private typealias Waiting = Locked<CheckedContinuation<URL, any Error>?>
+
+    private let waiting: Waiting
+    private let session: ASWebAuthenticationSession
+
+    init(for web: WebSignIn, in context: any ASWebAuthenticationPresentationContextProviding) throws {
+      let waiting = Waiting(nil)
+      // The system calls this on a queue of its own, where a closure of the main actor's would end the app.
+      let completion: @Sendable (URL?, (any Error)?) -> Void = { url, error in
+        Self.end(waiting, with: url.map { .success($0) } ?? .failure(fault(of: error)))
+      }
+      self.waiting = waiting
+      let place = URLComponents(string: web.returnURL)
+      if place?.scheme != "https" {
+        session = ASWebAuthenticationSession(
+          url: web.url, callbackURLScheme: place?.scheme, completionHandler: completion)
+      } else if #available(iOS 17.4, macOS 14.4, visionOS 1.1, *), let host = place?.host,
+        let path = place?.path
+      {
+        session = ASWebAuthenticationSession(
+          url: web.url, callback: .https(host: host, path: path), completionHandler: completion)
+      } else {
+        throw AuthErrorCode.webSignInUserInteractionFailure.error(
+          "This system's sheet ends at schemes of apps, and not at https.")
+      }
+      session.presentationContextProvider = context
     }
-    continuation?.resume(with: result)
+
+    func show(_ continuation: CheckedContinuation<URL, any Error>) {
+      waiting.withLock { $0 = continuation }
+      // Whether a sheet that does not start ends as well is not promised; nor whether one that is cancelled does.
+      if Task.isCancelled || !session.start() { Self.end(waiting, with: .failure(fault(of: nil))) }
+    }
+
+    func cancel() {
+      session.cancel()
+      Self.end(waiting, with: .failure(CancellationError()))
+    }
+
+    private nonisolated static func end(_ waiting: Waiting, with result: Result<URL, any Error>) {
+      let continuation = waiting.withLock { waiting in
+        defer { waiting = nil }
+        return waiting
+      }
+      continuation?.resume(with: result)
+    }
   }
 
   private func fault(of error: (any Error)?) -> AuthErrorCode {

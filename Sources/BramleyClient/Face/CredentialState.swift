@@ -61,12 +61,14 @@ extension SessionKeeper {
 
   /// Signs out if the consent is gone: by the word of the device or, where that gives none, of the service. Who has no Apple
   /// identity has given no consent.
-  func consentWasRevoked() async {
+  ///
+  /// - Parameter asksService: Whether that is worth a request.
+  func followConsent(asksService: Bool) async {
     guard let held = current,
       held.session.profile.identities.contains(where: { $0.providerID == "apple.com" })
     else { return }
     var state = try? await deviceState(of: held)
-    if state == nil { state = try? await credentialState(of: held) }
+    if state == nil, asksService { state = try? await credentialState(of: held) }
     if state == .revoked { try? signOut(held.uid) }
   }
 }

@@ -121,6 +121,7 @@ extension Auth {
       }
       self?.listeners.withLock { $0.isWaiting = false }
       self?.announce(isOtherPerson: false)
+      await self?.start()
     }
   }
 
@@ -130,7 +131,10 @@ extension Auth {
       // The name of UIKit's, which is not there on every system and not for every extension.
       _ = NotificationCenter.default.addObserver(
         forName: Notification.Name("UIApplicationProtectedDataDidBecomeAvailable"), object: nil, queue: nil
-      ) { [weak self] _ in self?.announce(isOtherPerson: false) }
+      ) { [weak self] _ in
+        self?.announce(isOtherPerson: false)
+        Task { [weak self] in await self?.start() }
+      }
     #endif
   }
 }

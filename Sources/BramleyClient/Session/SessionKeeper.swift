@@ -13,6 +13,8 @@ final class SessionKeeper: Sendable {
     var order = StoreOrder()
     /// When the store was last read, on the clock that nobody sets; nil as long as it could not be.
     var lookedAt: TimeInterval?
+    /// Whether the store could not be read for a reason that does not pass by itself.
+    var isUnreadable = false
     /// Sign-ins that are under way, by the attempt's id.
     var attempts: [UUID: Task<SignedIn, any Error>] = [:]
     var telling = Telling()
@@ -42,10 +44,10 @@ final class SessionKeeper: Sendable {
     return memory.withLock { $0.current }
   }
 
-  /// Whether it is known who is signed in: the store has been read.
+  /// Whether it is known who is signed in: the store has been read, or cannot be and so nobody is.
   var isKnown: Bool {
     look()
-    return memory.withLock { $0.lookedAt != nil }
+    return memory.withLock { $0.lookedAt != nil || $0.isUnreadable }
   }
 
   /// - Throws: ``AuthErrorCode/nullUser`` when this person is not signed in any more.
@@ -83,7 +85,13 @@ final class SessionKeeper: Sendable {
   private func look() {
     let now = world.steady()
     let isRecent = memory.withLock { memory in memory.lookedAt.map { (0..<1).contains(now - $0) } ?? false }
-    if !isRecent { _ = try? read() }
+    guard !isRecent else { return }
+    do {
+      _ = try read()
+    } catch {
+      let isUnreadable = !store.mayBecomeReadable(after: error)
+      memory.withLock { $0.isUnreadable = isUnreadable }
+    }
   }
 
   private var known: StoredSession? { memory.withLock { $0.current?.session } }
@@ -96,6 +104,7 @@ final class SessionKeeper: Sendable {
     stand { memory in
       guard counts(&memory.order) else { return memory.current?.session }
       memory.lookedAt = now
+      memory.isUnreadable = false
       let isOver = stored != nil && stored?.sessionID == memory.over
       return isOver ? nil : StoredState.standing(known: memory.current?.session, stored: stored)
     }
@@ -140,6 +149,8 @@ final class SessionKeeper: Sendable {
 
   private func refresh(_ held: HeldSession, isForced: Bool, isHurried: Bool) async throws -> StoredSession {
     try await store.alone {
+      let time = BackgroundTime("a refresh")
+      defer { time.end() }
       // Another process may have been faster, or have signed out.
       let stored = try self.caughtUp(with: held)
       guard let stored, self.memory.withLock({ $0.current === held }) else { throw Self.notSignedIn }

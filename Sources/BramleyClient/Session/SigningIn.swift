@@ -33,7 +33,11 @@ extension SessionKeeper {
     let task = memory.withLock { memory in
       if let task = memory.attempts[attempt.id] { return task }
       let task = Task {
-        defer { self.memory.withLock { $0.attempts[attempt.id] = nil } }
+        let time = BackgroundTime("a sign-in")
+        defer {
+          time.end()
+          self.memory.withLock { $0.attempts[attempt.id] = nil }
+        }
         return try await self.perform(attempt)
       }
       memory.attempts[attempt.id] = task

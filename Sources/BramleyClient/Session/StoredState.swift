@@ -170,6 +170,12 @@ extension SessionStore {
     }
   }
 
+  /// Whether a fault of ``state(known:)`` may pass by itself.
+  func mayBecomeReadable(after fault: any Error) -> Bool {
+    let details = (fault as? AuthErrorCode)?.errorUserInfo ?? [:]
+    return (details[NSUnderlyingErrorKey] as? any Error).map { mayPass($0) } ?? true
+  }
+
   private func keeping<R>(_ body: () throws -> R) throws -> R {
     do {
       return try body()

@@ -45,6 +45,12 @@
     /// The item's value.
     public func read() throws -> Data? { try item()?.value }
 
+    /// An app that lacks the right to its items, by how it was signed, gets it from no unlocking.
+    public func mayPass(_ fault: any Error) -> Bool {
+      let fault = fault as NSError
+      return fault.domain != NSOSStatusErrorDomain || fault.code != Int(errSecMissingEntitlement)
+    }
+
     private var query: [CFString: Any] {
       var query: [CFString: Any] = [
         kSecClass: kSecClassGenericPassword, kSecAttrService: "Bramley", kSecAttrAccount: name,

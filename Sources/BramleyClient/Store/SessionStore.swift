@@ -17,6 +17,10 @@ public protocol SessionStore: Sendable {
   /// - Throws: When it cannot be read.
   func read() throws -> Data?
 
+  /// Whether what ``read()`` failed with may pass by itself, as the lock of a device that was not unlocked yet does: until
+  /// then listeners are told nothing. After anything else they are told that nobody is signed in.
+  func mayPass(_ fault: any Error) -> Bool
+
   /// Runs work that no other process with the same store does at the same time: a refresh. It waits for them, but not for
   /// ever, since a session stands two refreshes at once.
   func alone<R: Sendable>(_ body: @Sendable () async throws -> R) async throws -> R
@@ -25,6 +29,9 @@ public protocol SessionStore: Sendable {
 extension SessionStore {
   /// By an update that changes nothing.
   public func read() throws -> Data? { try update { $0 } }
+
+  /// Everything may.
+  public func mayPass(_ fault: any Error) -> Bool { true }
 
   /// Without a lock between processes. The kit reads the store before and after it refreshes, and the service gives two
   /// who refresh at once the same successor.

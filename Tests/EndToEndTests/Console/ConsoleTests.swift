@@ -146,6 +146,7 @@ struct ConsoleTests {
         #expect(seen.text(name) == focus, "\(name)")
       }
       #expect(seen.text("said") == "The account is disabled.")
+      #expect(seen.text("titleOfPerson") == "Account · Bramley console")
       #expect(Set(seen.texts("outlines")) == ["solid"])
       let isAdmitted = try await service.admits(person.idToken)
       #expect(!isAdmitted)
