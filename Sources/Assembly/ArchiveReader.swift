@@ -5,6 +5,9 @@ struct ArchiveReader: ~Copyable {
   private(set) var number = 0
   private var digest = ArchiveDigest()
 
+  /// The lines of rows before the one that was read last.
+  var rowsBefore: Int64 { Int64(max(0, number - 2)) }
+
   /// - Parameter path: `-` is standard input.
   init(_ path: String) throws(MoveFault) {
     do {
@@ -37,6 +40,8 @@ struct ArchiveReader: ~Copyable {
       return line
     } catch {
       switch error {
+      // The first line tells what the file is.
+      case .malformed where lines.isBrokenOff && number > 1: throw .truncated(rows: rowsBefore)
       case .malformed: throw .malformed(line: number)
       case .otherFormat(let format): throw .otherFormat(format)
       }

@@ -12,6 +12,10 @@ package enum BackupFault: Error, Sendable, Equatable {
   case inTheWay(String)
   case unwritable(String, code: Int32)
   case unusable(path: String, StorageOpenError)
+  /// What is to be put back is no backup.
+  case noBackup(path: String, StorageOpenError)
+  /// It was one.
+  case damaged(path: String)
   /// A server looks after its own backups.
   case onServer
   case start(StartFault)
@@ -20,7 +24,7 @@ package enum BackupFault: Error, Sendable, Equatable {
   /// As that of a ``StartFault``.
   package var exitStatus: Int32 {
     switch self {
-    case .inTheWay: 1
+    case .inTheWay, .noBackup, .damaged: 1
     case .unwritable: 69
     case .unusable(let path, let error): StartFault.databaseUnusable(name: path, error).exitStatus
     case .onServer: 78
@@ -37,6 +41,9 @@ package enum BackupFault: Error, Sendable, Equatable {
         + "`-wal` and `-shm`"
     case .unwritable(let path, let code): "\(path) cannot be written: \(words(forSystemError: code))"
     case .unusable(let path, let error): "\(path) cannot be used: \(error.sentence)"
+    case .noBackup(let path, let error):
+      "\(path) is no backup, or is damaged from its beginning on: \(error.sentence)"
+    case .damaged(let path): "\(path) is damaged: put back another backup, or another copy of it"
     case .onServer:
       "this copies SQLite's file; PostgreSQL has its own ways (pg_dump, pg_basebackup), and `bramley export` writes either"
     case .start(let fault): fault.sentence
@@ -53,7 +60,11 @@ package func backUp(_ settings: Settings, to path: String) throws(BackupFault) -
   let database = try databasePath(settings)
   let file = WholeFile(path, suffix: hexText(Entropy.system.bytes(8)))
   guard !isFile(path) else { throw .inTheWay(path) }
-  try copy(database, to: file)
+  do {
+    try copy(database, to: file)
+  } catch {
+    throw .unusable(path: database, error)
+  }
   try publish(file)
   return size(of: path)
 }
@@ -80,13 +91,17 @@ package func restore(
   for name in ["", "-wal", "-shm", "-journal"].map({ place + $0 }) where isFile(name) {
     throw .inTheWay(name)
   }
+  let file = WholeFile(place, suffix: hexText(Entropy.system.bytes(8)))
   do {
     try SQLiteStorage.demandSound(path)
+    try copy(path, to: file)
   } catch {
-    throw .unusable(path: path, error)
+    switch error {
+    case .notADatabase, .foreignDatabase: throw .noBackup(path: path, error)
+    case .damaged: throw .damaged(path: path)
+    default: throw .unusable(path: path, error)
+    }
   }
-  let file = WholeFile(place, suffix: hexText(Entropy.system.bytes(8)))
-  try copy(path, to: file)
   let restoration: Restoration
   do throws(BackupFault) {
     restoration = try await prepare(file.temporary, settings, endsSessions: endsSessions)
@@ -105,15 +120,13 @@ private func databasePath(_ settings: Settings) throws(BackupFault) -> String {
   return path
 }
 
-private func copy(_ path: String, to file: WholeFile) throws(BackupFault) {
-  guard isFile(path) else {
-    throw .unusable(path: path, .cannotOpen(detail: "there is no such file"))
-  }
+private func copy(_ path: String, to file: WholeFile) throws(StorageOpenError) {
+  guard isFile(path) else { throw .cannotOpen(detail: "there is no such file") }
   do {
     try SQLiteStorage.copy(path, to: file.temporary)
   } catch {
     file.discard()
-    throw .unusable(path: path, error)
+    throw error
   }
 }
 

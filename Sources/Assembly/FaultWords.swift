@@ -117,6 +117,10 @@ extension StorageOpenError {
     switch self {
     case .cannotOpen(let detail): detail
     case .notADatabase: "it is no SQLite database"
+    case .damaged: "it is damaged"
+    case .encoding(let name):
+      "its encoding is \(name), which has no place for every letter of people's names: make one with `CREATE DATABASE "
+        + "bramley ENCODING 'UTF8' LOCALE 'C' TEMPLATE template0`, and bring over what is in this one with pg_dump"
     case .foreignDatabase: "it belongs to another program"
     case .newerSchema(let found, let known): "its schema \(found) is newer than this program's \(known)"
     case .olderSchema(found: 0, _): "it has no schema yet: run `bramley migrate`, or start the service"

@@ -70,7 +70,8 @@ package struct FirebaseImport: Sendable {
     var tally = ImportTally()
     var seen = SeenUsers()
     var waiting: [Waiting] = []
-    var hasAppleIDs: Bool
+    /// Whether it is known that they are to be written.
+    var isWanted: Bool
   }
 
   /// - Parameter progress: Is told after each batch how far it has come.
@@ -78,19 +79,18 @@ package struct FirebaseImport: Sendable {
     _ order: ImportOrder, progress: (ImportTally) -> Void
   ) async throws(ImportFault) -> ImportTally {
     // A file is looked at first as far as it takes; of what comes only once, users are held back.
-    let isKnown = order.admitsNoApple || order.isTrial
-    if !isKnown, order.path != "-", try lacksAppleIDs(order) { throw .noAppleIDs }
-    var run = Run(hasAppleIDs: isKnown || order.path != "-")
+    if !order.admitsNoApple, !order.isTrial, order.path != "-" { try await demandAppleIDs(order) }
+    var run = Run(isWanted: order.admitsNoApple || order.isTrial || order.path != "-")
     try await each(order) { lines throws(ImportFault) in
       for line in lines { take(line, order, &run) }
-      if !run.hasAppleIDs, run.waiting.count > Limits.heldImports { throw .noAppleIDs }
-      while run.hasAppleIDs, run.waiting.count >= Limits.importBatch, !halt.isSet {
+      if !run.isWanted, run.waiting.count > Limits.heldImports { throw .noAppleIDs }
+      while run.isWanted, run.waiting.count >= Limits.importBatch, !halt.isSet {
         try await write(&run, order)
         progress(run.tally)
       }
       return !halt.isSet
     }
-    guard run.hasAppleIDs || run.tally.users == 0 else { throw .noAppleIDs }
+    guard run.isWanted || !run.tally.lacksAppleIDs else { throw .noAppleIDs }
     while !run.waiting.isEmpty, !halt.isSet {
       try await write(&run, order)
       progress(run.tally)
@@ -100,16 +100,11 @@ package struct FirebaseImport: Sendable {
   }
 
   private func take(_ line: ExportLine, _ order: ImportOrder, _ run: inout Run) {
-    run.tally.users += 1
+    run.tally.count(line)
+    if line.hasAppleID == true { run.isWanted = true }
     switch line.user {
-    case .failure(let refusal):
-      run.tally.refused += 1
-      run.tally.unread += 1
-      if refusal.reason == FailureReason.claimsTooLarge.rawValue { run.tally.claimsTooLarge += 1 }
-      refuse(line.index, refusal)
+    case .failure(let refusal): refuse(line.index, refusal)
     case .success(let user):
-      run.tally.count(user)
-      if user.hasAppleID { run.hasAppleIDs = true }
       let repeated = run.seen.take(user)
       if repeated.email { run.tally.duplicateEmails += 1 }
       if repeated.subject { run.tally.duplicateAppleIDs += 1 }
@@ -157,19 +152,19 @@ package struct FirebaseImport: Sendable {
     return user.isRepeated.email && !sharesEmails ? .emailTaken : .imported
   }
 
-  /// Whether there are users, and none of them has an identity at Apple.
-  private func lacksAppleIDs(_ order: ImportOrder) throws(ImportFault) -> Bool {
-    let file = try read { () throws(ReadFault) in try ExportFile(order.path) }
-    var reader = ExportReader(order.format, now: clock.now())
-    var isEmpty = true
-    while let bytes = try read(file.next), !halt.isSet {
-      let lines = try lines(&reader, bytes)
-      if lines.contains(where: \.hasAppleID) { return false }
-      isEmpty = isEmpty && lines.isEmpty
+  /// Refuses an export in which nobody has an identity at Apple; who could not be taken in any case is told of first.
+  private func demandAppleIDs(_ order: ImportOrder) async throws(ImportFault) {
+    var tally = ImportTally()
+    try await each(order) { lines throws(ImportFault) in
+      for line in lines { tally.count(line) }
+      return tally.lacksAppleIDs && !halt.isSet
     }
-    if halt.isSet { return false }
-    let lines = try ending(&reader)
-    return !lines.contains(where: \.hasAppleID) && !(isEmpty && lines.isEmpty)
+    guard tally.lacksAppleIDs, !halt.isSet else { return }
+    try await each(order) { lines throws(ImportFault) in
+      for line in lines { if case .failure(let refusal) = line.user { refuse(line.index, refusal) } }
+      return !halt.isSet
+    }
+    throw .noAppleIDs
   }
 
   /// Reads to the end, or as long as it is wanted.
@@ -209,8 +204,4 @@ package struct FirebaseImport: Sendable {
       throw .malformed(error)
     }
   }
-}
-
-extension ExportLine {
-  fileprivate var hasAppleID: Bool { (try? user.get().hasAppleID) ?? false }
 }

@@ -12,8 +12,8 @@ package struct ImportTally: Sendable, Equatable {
   package var present = 0
   package var linked = 0
   package var refused = 0
-  /// Those of them that cannot be read, so that nothing else is known of them.
-  package var unread = 0
+  /// That name an identity at Apple, and of which it cannot be read whether they do; those that are refused too.
+  private var (namingApple, untold) = (0, 0)
   /// Without an identity at Apple.
   package var withoutApple = 0
   /// With a password and nothing that is known here.
@@ -32,7 +32,25 @@ package struct ImportTally: Sendable, Equatable {
 
   package init() {}
 
-  mutating func count(_ user: ExportedUser) {
+  /// Whether there are users, and none of them names an identity at Apple.
+  package var lacksAppleIDs: Bool { users > untold && namingApple == 0 }
+
+  mutating func count(_ line: ExportLine) {
+    users += 1
+    switch line.hasAppleID {
+    case true?: namingApple += 1
+    case false?: break
+    case nil: untold += 1
+    }
+    switch line.user {
+    case .success(let user): count(user)
+    case .failure(let refusal):
+      refused += 1
+      if refusal.reason == FailureReason.claimsTooLarge.rawValue { claimsTooLarge += 1 }
+    }
+  }
+
+  private mutating func count(_ user: ExportedUser) {
     let account = user.account
     if !user.hasAppleID { withoutApple += 1 }
     if account.identities.isEmpty {

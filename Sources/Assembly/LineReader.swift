@@ -4,6 +4,8 @@ struct LineReader: ~Copyable {
   private var buffer: [UInt8] = []
   private var start = 0
   private var isAtEnd = false
+  /// Whether the line that was read last has no end.
+  private(set) var isBrokenOff = false
 
   /// The longest line that is read.
   private static let lineLimit = 1 << 20
@@ -33,6 +35,7 @@ struct LineReader: ~Copyable {
       }
       if isAtEnd {
         defer { start = buffer.endIndex }
+        isBrokenOff = true
         return start < buffer.endIndex ? buffer[start...] : nil
       }
       guard buffer.count - start <= Self.lineLimit else { throw .lineTooLong }

@@ -225,7 +225,7 @@ private func copyRows(
   var tally = MoveTally()
   var (table, rows) = (ArchiveTable?.none, [ArchiveRow]())
   while true {
-    guard let next = try archive.next() else { throw .truncated(rows: tally.rows) }
+    guard let next = try archive.next() else { throw .truncated(rows: archive.rowsBefore) }
     if case .row(let row, let same) = next, table == same, rows.count < pageLimit {
       rows.append(row)
       continue

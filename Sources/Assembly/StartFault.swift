@@ -23,7 +23,8 @@ package enum StartFault: Error, Sendable, Equatable {
   package var exitStatus: Int32 {
     switch self {
     case .databaseUnusable(_, .newerSchema), .databaseUnusable(_, .foreignDatabase),
-      .databaseUnusable(_, .notADatabase), .masterKeyMissing, .masterKeyUnreadable,
+      .databaseUnusable(_, .notADatabase), .databaseUnusable(_, .damaged), .databaseUnusable(_, .encoding),
+      .masterKeyMissing, .masterKeyUnreadable,
       .signingKeys(.sealedByAnotherKey), .listener(.hostUnknown), .listener(.limitInvalid),
       .listener(.tlsIdentityUnusable):
       78

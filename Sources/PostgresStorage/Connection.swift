@@ -78,6 +78,11 @@ final class PreparedText {
 
   deinit { unsafe PQfinish(raw) }
 
+  /// In what the server keeps texts, as it calls it; every server says so when it lets one in. Nil where none did.
+  var encoding: String? {
+    unsafe PQparameterStatus(raw, "server_encoding").map { unsafe String(cString: $0) }
+  }
+
   /// Runs a script by itself, before ``beginPipeline()``.
   func execute(_ script: String) throws(PostgresFault) {
     _ = try rows(of: script)

@@ -106,6 +106,7 @@ struct GroupCommit: ~Copyable, BatchWork {
   private mutating func note(_ fault: PostgresFault?) {
     guard let found = fault?.trouble else { return }
     trouble = found
+    if found == .full { availability.noteFull(on: role.rawValue) }
     // Nobody is to wait for it until it was heard.
     if found == .silent { line.wentDown(since: .now - Self.patience) }
   }

@@ -19,11 +19,15 @@ extension Connection {
   /// The version of the schema; zero where there is none.
   func schemaVersion() throws(StorageOpenError) -> Int64 {
     do throws(PostgresFault) {
-      guard try number(SchemaSQL.countVersionTables) == 1 else { return 0 }
-      return try number(SchemaSQL.version) ?? 0
+      if let count = try number(SchemaSQL.countVersionTables) {
+        return count == 1 ? try number(SchemaSQL.version) ?? 0 : 0
+      }
     } catch {
-      throw .cannotOpen(detail: error.detail)
+      let isForbidden = error.state == "42501"
+      throw .cannotOpen(
+        detail: (isForbidden ? "its tables are there, and this role may not read them: " : "") + error.detail)
     }
+    throw .cannotOpen(detail: "this role may use no schema of its search path, or there is none")
   }
 
   /// Refuses a schema that is not the one of this program.

@@ -15,7 +15,8 @@ package struct PostgresFault: Error, Equatable {
     case held
     /// This connection is of no more use: it is gone, or the server it leads to takes no writes.
     case reconnect
-    /// A rule of the schema: what was decided on changed meanwhile, or it is a fault of this program.
+    /// A rule of the schema, or a value that the server does not take: what was decided on changed meanwhile, or it is a
+    /// fault of this program. It is of whoever asked for that and of nobody else.
     case conflict
     /// The schema is not ours, or a value is not what this version writes.
     case corrupt
@@ -34,10 +35,9 @@ package struct PostgresFault: Error, Equatable {
     case "40001", "40P01": .runAgain
     case "55P03": .held
     case "", "25006", "57P01", "57P02", "57P03", "57P05": .reconnect
-    // Not one row where there must be one: see `Statements.swift`.
-    case "22012": .conflict
     case let code where code.hasPrefix("08"): .reconnect
-    case let code where code.hasPrefix("23"): .conflict
+    // Of class 22 is also that there is not one row where there must be one: see `Statements.swift`.
+    case let code where code.hasPrefix("22") || code.hasPrefix("23"): .conflict
     case let code where code.hasPrefix("42"): .corrupt
     default: .unavailable
     }

@@ -52,6 +52,7 @@ package final class PostgresStorage: LedgerStorage, CountedStorage {
   /// Each has a connection of its own, so that no short thing waits behind a long one.
   private let decisions, arrivals, refreshes, reads: Lane
   private let lanes: [Lane]
+  private let availability: AvailabilityWatch
   private let counters = CommitCounters()
   private let isStopped = Atomic(false)
 
@@ -74,6 +75,7 @@ package final class PostgresStorage: LedgerStorage, CountedStorage {
     let numbers = AccountNumbers()
     let counters = counters
     let availability = AvailabilityWatch(tell: tell)
+    self.availability = availability
     func lane(_ name: String, _ role: SessionRole) throws(StorageOpenError) -> Lane {
       let line = Line(bound: role.bound)
       return Lane(
@@ -131,7 +133,7 @@ package final class PostgresStorage: LedgerStorage, CountedStorage {
   /// Each connection finds out by itself that the server is back: a node is ready when all have, and when the two that
   /// sign-ins and refreshes wait for have committed. That writes only the connections' own rows, which nobody else wants.
   package func probe() async throws(StorageError) {
-    guard lanes.allSatisfy(\.line.isWell) else { throw .unavailable }
+    guard lanes.allSatisfy(\.line.isWell), !availability.lacksRoom else { throw .unavailable }
     var nobody = DecisionRows()
     nobody.sessions = [SessionID(repeatElement(0, count: SessionID.byteCount))].compactMap { $0 }
     for rows in [DecisionRows(), nobody] {
@@ -181,12 +183,17 @@ private struct Lane: Sendable {
   let line: Line
 }
 
+/// The first connection of whoever looks at a database, which has to be one that keeps every text as it was sent: in
+/// UTF-8, or as bytes that nobody looks at (postgresql.org/docs/current/multibyte.html#MULTIBYTE-CHARSET-SUPPORTED).
 private func openConnection(_ options: PostgresOptions) throws(StorageOpenError) -> Connection {
+  let connection: Connection
   do throws(PostgresFault) {
-    return try Connection(url: options.url, patienceMilliseconds: options.patienceMilliseconds)
+    connection = try Connection(url: options.url, patienceMilliseconds: options.patienceMilliseconds)
   } catch {
     throw .cannotOpen(detail: error.detail)
   }
+  if let name = connection.encoding, name != "UTF8", name != "SQL_ASCII" { throw .encoding(name) }
+  return connection
 }
 
 private func startWorker(

@@ -127,9 +127,11 @@ enum GroupSQL {
 
 /// The schema and its version.
 enum SchemaSQL {
+  /// NULL where there is no schema that may be used. Not by `information_schema`, which names what the role may read or
+  /// write and nothing else.
   static let countVersionTables = """
-    SELECT count(*) FROM information_schema.tables
-    WHERE table_schema = current_schema() AND table_name = 'bramley_schema'
+    SELECT CASE WHEN current_schema() IS NOT NULL THEN (SELECT count(*) FROM pg_catalog.pg_tables
+      WHERE schemaname = current_schema() AND tablename = 'bramley_schema') END
     """
   static let version = "SELECT version FROM bramley_schema"
   // "BRAM"; the lock goes with the transaction. CockroachDB takes the call and locks nothing, so the row is locked too.

@@ -47,9 +47,11 @@ struct GroupCommit: ~Copyable, BatchWork {
       fold?.noteCommit()
     }
     if fold?.isDue(isIdle: group.isEmpty, at: .now) ?? false { foldLog() }
-    // Two connections: the one that writes folds the log.
-    availability.note(trouble, on: fold == nil ? 1 : 0)
+    availability.note(trouble, on: place)
   }
+
+  /// Two connections: the one that writes folds the log.
+  private var place: Int { fold == nil ? 1 : 0 }
 
   private mutating func commit(_ group: [Transaction]) {
     guard let session else { return }
@@ -62,18 +64,22 @@ struct GroupCommit: ~Copyable, BatchWork {
       // Before the answers: who was answered finds himself counted.
       observe?(group.count, .now - begun)
       for answer in answers { answer() }
-    case .undone(let error, .ofGroup):
-      let code = session.connection.lastCode
-      counters.count(fault: "\(code)")
-      trouble = SQLiteError(code: code, detail: "").trouble ?? trouble
+    case .undone(let error, .ofGroup, let code):
+      note(code)
       noteLock(isHeldElsewhere: SQLiteError(code: code, detail: "").isBusy, session)
       for transaction in group { transaction.fail(error) }
-    case .undone(let error, .ofOne):
-      let code = session.connection.lastCode
-      counters.count(fault: "\(code)")
-      trouble = SQLiteError(code: code, detail: "").trouble ?? trouble
-      if group.count == 1 { group[0].fail(error) } else { performAlone(group, session) }
+    case .undone(let error, .ofOne, let code):
+      guard group.count == 1 else { return performAlone(group, session) }
+      note(code)
+      group[0].fail(error)
     }
+  }
+
+  private mutating func note(_ code: Int32) {
+    counters.count(fault: "\(code)")
+    guard let found = SQLiteError(code: code, detail: "").trouble else { return }
+    trouble = found
+    if found == .full { availability.noteFull(on: place) }
   }
 
   mutating func finish() {
@@ -105,9 +111,11 @@ struct GroupCommit: ~Copyable, BatchWork {
       case .committed(let answers):
         trouble = nil
         for answer in answers { answer() }
-      case .undone(let error, .ofOne):
+      case .undone(let error, .ofOne, let code):
+        note(code)
         transaction.fail(error)
-      case .undone(let error, .ofGroup):
+      case .undone(let error, .ofGroup, let code):
+        note(code)
         // The disk or the lock, not the transaction: the others would wait for the same, one timeout each.
         for transaction in group[index...] { transaction.fail(error) }
         return
@@ -126,7 +134,8 @@ private enum GroupOutcome {
   }
 
   case committed([@Sendable () -> Void])
-  case undone(StorageError, Fault)
+  /// With SQLite's extended code.
+  case undone(StorageError, Fault, Int32)
 }
 
 /// A connection with all that is prepared on it; stays on the writer's thread.
@@ -164,7 +173,7 @@ private final class Session {
         try beginReading.runPlainly()
       }
     } catch {
-      return .undone(error.storageError, .ofGroup)
+      return .undone(error.storageError, .ofGroup, error.code)
     }
     var answers: [@Sendable () -> Void] = []
     answers.reserveCapacity(group.count)
@@ -175,15 +184,16 @@ private final class Session {
         guard connection.isInTransaction else { throw .unavailable }
       }
     } catch {
+      let code = connection.lastCode
       undo()
-      return .undone(error, .ofOne)
+      return .undone(error, .ofOne, code)
     }
     do throws(SQLiteError) {
       try endGood.runPlainly()
     } catch {
       // Whatever the reason: whether the log's last frame reached the disk is not known.
       undo()
-      return .undone(.unavailable, .ofGroup)
+      return .undone(.unavailable, .ofGroup, error.code)
     }
     return .committed(answers)
   }

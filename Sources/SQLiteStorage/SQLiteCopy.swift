@@ -26,7 +26,7 @@ extension SQLiteStorage {
     } catch {
       throw error.openError
     }
-    guard finding == "ok" else { throw .notADatabase }
+    guard finding == "ok" else { throw .damaged }
   }
 }
 

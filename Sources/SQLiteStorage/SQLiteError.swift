@@ -46,7 +46,8 @@ struct SQLiteError: Error, Equatable {
   var openError: StorageOpenError {
     switch primaryCode {
     case SQLITE_BUSY: .busy
-    case SQLITE_NOTADB, SQLITE_CORRUPT: .notADatabase
+    case SQLITE_NOTADB: .notADatabase
+    case SQLITE_CORRUPT: .damaged
     default: .cannotOpen(detail: "\(detail) (SQLite \(code))")
     }
   }

@@ -55,6 +55,7 @@ package final class SQLiteStorage: LedgerStorage, CountedStorage {
   /// Has a connection of its own, so that who only reads waits for no commit and no lock
   /// (sqlite.org/wal.html#concurrency).
   private let reader: BatchWorker<GroupCommit>
+  private let availability: AvailabilityWatch
   private let counters: CommitCounters
   private let isStopped = Atomic(false)
 
@@ -69,7 +70,7 @@ package final class SQLiteStorage: LedgerStorage, CountedStorage {
     observe: (@Sendable (Int, Duration) -> Void)? = nil,
     tell: @escaping @Sendable (StorageNews) -> Void = { _ in }
   ) throws(StorageOpenError) {
-    let availability = AvailabilityWatch(tell: tell)
+    availability = AvailabilityWatch(tell: tell)
     let connection =
       switch opening {
       case .serve: try openForService(path: path, options)
@@ -115,6 +116,11 @@ package final class SQLiteStorage: LedgerStorage, CountedStorage {
       continuation.resume(returning: .failure(isStopped ? .unavailable : .overloaded))
     }
     return try result.get()
+  }
+
+  package func probe() async throws(StorageError) {
+    guard !availability.lacksRoom else { throw .unavailable }
+    try await transact { (book) throws(StorageError) in try book.touch() }
   }
 
   package func stop() async {

@@ -26,7 +26,11 @@ package enum StorageNews: Sendable, Equatable {
 ///
 /// It is lost when one connection finds trouble, and back when all have been without any for a while. A database that
 /// comes and goes has to be well for longer each time, so that it is told of less and less often.
+///
+/// Where there is no room, what fits into pages that are there is written all the same, a probe for one: that a commit was
+/// refused for want of it counts for a while, whatever was written since.
 package struct Availability: Sendable {
+  private static let doubt = Duration.seconds(5)
   private static let shortestCalm = Duration.seconds(1)
   private static let longestCalm = Duration.seconds(60)
 
@@ -38,6 +42,8 @@ package struct Availability: Sendable {
   private var backAt: ContinuousClock.Instant?
   /// How long it has to be well before that is told.
   private var calm = shortestCalm
+  /// When a commit was refused for want of room.
+  private var fullAt: ContinuousClock.Instant?
 
   /// Begins with a database that is there.
   package init() {}
@@ -60,11 +66,22 @@ package struct Availability: Sendable {
       return .lost(trouble)
     }
     troubled.remove(connection)
-    guard let lostAt, troubled.isEmpty else { return nil }
+    guard let lostAt, troubled.isEmpty, !lacksRoom(at: now) else { return nil }
     let since = calmSince ?? now
     calmSince = since
     guard now - since >= calm else { return nil }
     (self.lostAt, calmSince, backAt) = (nil, nil, now)
     return .back(after: since - lostAt)
+  }
+
+  /// Takes in that a commit was refused for want of room. What is committed beside it does not undo that.
+  package mutating func noteFull(on connection: Int, at now: ContinuousClock.Instant) -> StorageNews? {
+    fullAt = now
+    return note(.full, on: connection, at: now)
+  }
+
+  /// Whether a commit was refused for want of room a moment ago, so that the next may be.
+  package func lacksRoom(at now: ContinuousClock.Instant) -> Bool {
+    fullAt.map { now - $0 < Self.doubt } ?? false
   }
 }

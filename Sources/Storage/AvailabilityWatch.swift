@@ -12,4 +12,12 @@ package final class AvailabilityWatch: Sendable {
   package func note(_ trouble: StorageTrouble?, on connection: Int) {
     if let news = state.withLock({ $0.note(trouble, on: connection, at: .now) }) { tell(news) }
   }
+
+  /// Takes in that a commit was refused for want of room; see ``Availability/noteFull(on:at:)``.
+  package func noteFull(on connection: Int) {
+    if let news = state.withLock({ $0.noteFull(on: connection, at: .now) }) { tell(news) }
+  }
+
+  /// See ``Availability/lacksRoom(at:)``.
+  package var lacksRoom: Bool { state.withLock { $0.lacksRoom(at: .now) } }
 }

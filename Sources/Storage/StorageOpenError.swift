@@ -2,8 +2,12 @@
 package enum StorageOpenError: Error, Equatable, Sendable {
   /// It cannot be made, reached, read or written; the detail is for an operator.
   case cannotOpen(detail: String)
-  /// The file is no database of its engine, or not one any more.
+  /// The file is no database of its engine.
   case notADatabase
+  /// A database whose pages do not belong together any more.
+  case damaged
+  /// A database whose encoding has no place for every letter; by the server's name for it.
+  case encoding(String)
   /// A database, but of another program.
   case foreignDatabase
   /// A newer version of this program has been here; this one would not understand what it wrote.

@@ -33,6 +33,7 @@ func importFirebase(_ list: [String]) async throws(CommandFault) -> Int32 {
       return try outcome(of: tally, order)
     } catch let fault as ImportFault {
       line.end()
+      try refusals.finish()
       throw CommandFault(fault)
     } catch let fault as CommandFault {
       throw fault
@@ -72,8 +73,9 @@ private func day(_ arguments: Arguments) throws(CommandFault) -> UnixTime? {
 }
 
 private func outcome(of tally: ImportTally, _ order: ImportOrder) throws(CommandFault) -> Int32 {
-  let nobody = tally.users > 0 && tally.withoutApple == tally.users - tally.unread
-  if order.isTrial, nobody, !order.admitsNoApple, !tally.isHalted { throw CommandFault(.noAppleIDs) }
+  if order.isTrial, tally.lacksAppleIDs, !order.admitsNoApple, !tally.isHalted {
+    throw CommandFault(.noAppleIDs)
+  }
   return tally.refused > 0 || tally.isHalted ? ExitStatus.refused : ExitStatus.done
 }
 

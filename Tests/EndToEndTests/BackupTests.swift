@@ -120,12 +120,13 @@ struct BackupTests {
       bytes.replaceSubrange(8192..<(8192 + 4096), with: Data(repeating: 0x5A, count: 4096))
       let damaged = stage.folder + "/damaged.db"
       try bytes.write(to: URL(fileURLWithPath: damaged))
-      for (path, status) in [
-        (text, 78 as Int32), (foreign, 78), (damaged, 78), (stage.folder + "/nothing.db", 69),
+      for (path, status, words) in [
+        (text, 1 as Int32, "is no backup"), (foreign, 1, "is no backup"), (damaged, 1, "is damaged"),
+        (stage.folder + "/nothing.db", 69, "no such file"),
       ] {
         let refused = try await stage.command("restore", path)
         #expect(refused.status == status, "\(path): \(refused.errors)")
-        #expect(refused.errors.contains(path))
+        #expect(refused.errors.contains(path) && refused.errors.contains(words), "\(refused.errors)")
         #expect(!FileManager.default.fileExists(atPath: stage.database))
       }
       #expect(try await stage.command("restore", stage.copy).status == 0)

@@ -1,4 +1,5 @@
 import Foundation
+import TestProcesses
 import Testing
 import Wire
 
@@ -154,6 +155,50 @@ struct DatabaseCommandTests {
       #expect(foreign.errors.contains("another program"))
       #expect(!FileManager.default.fileExists(atPath: stage.masterKeyFile))
     }
+  }
+
+  @Test func `a server's database that has not every letter is refused by every command, and by doctor`()
+    async throws
+  {
+    let server = try await PostgresServer()
+    try await withStage { stage in
+      let settings = Cluster.settings(server).merging([
+        "BRAMLEY_DATABASE_URL": server.url(database: "latin")
+      ]) { $1 }
+      try await server.sql("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+      for command in [
+        ["serve"], ["migrate"], ["migrate", "--check"], ["users", "list"], ["keys", "rotate"],
+        ["audit", "verify"],
+        ["export", stage.folder + "/all.jsonl"], ["import", stage.database],
+        ["import-firebase", stage.database],
+      ] {
+        let refused = try await stage.command(command, settings: settings)
+        #expect(refused.status == 78, "\(command): \(refused.errors)")
+        #expect(refused.errors.contains("LATIN1") && refused.errors.contains("ENCODING 'UTF8'"))
+        #expect(!refused.errors.contains("no-secret"))
+      }
+      let doctor = try await stage.command("doctor", settings: settings)
+      #expect(doctor.status == 1 && doctor.output.contains("LATIN1"), "\(doctor.output)")
+    }
+    try await server.stop()
+  }
+
+  @Test func `tables that the role may not read are told from tables that are not there`() async throws {
+    let server = try await PostgresServer()
+    try await withStage { stage in
+      let settings = Cluster.settings(server)
+      #expect(try await stage.command("migrate", settings: settings).status == 0)
+      try await server.sql("CREATE ROLE guest LOGIN")
+      let guest = settings.merging([
+        "BRAMLEY_DATABASE_URL": server.url().replacing("bramley:no-secret", with: "guest")
+      ]) { $1 }
+      for command in [["migrate", "--check"], ["serve"], ["users", "list"]] {
+        let refused = try await stage.command(command, settings: guest)
+        #expect(refused.status == 69, "\(command): \(refused.errors)")
+        #expect(refused.errors.contains("its tables are there, and this role may not read them"))
+      }
+    }
+    try await server.stop()
   }
 
   @Test func `a folder that is not there is told`() async throws {

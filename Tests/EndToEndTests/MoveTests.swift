@@ -130,7 +130,11 @@ struct MoveTests {
       #expect(try await stage.command("export", stage.archive).status == 0)
       let whole = try String(contentsOfFile: stage.archive, encoding: .utf8)
       let half = try stage.write(String(whole.prefix(whole.count / 2)), to: "half.jsonl")
-      #expect(try await stage.takeIn(half).status == 1)
+      // Wherever it was cut, also in the middle of its last line.
+      for cut in [half, try stage.write(String(whole.dropLast(5)), to: "almost.jsonl")] {
+        let refused = try await stage.takeIn(cut)
+        #expect(refused.status == 1 && refused.errors.contains("breaks off after"), "\(refused.errors)")
+      }
       let early = try stage.launch(stage.elsewhere)
       #expect(try await early.ended() == .exit(1))
       for command in [

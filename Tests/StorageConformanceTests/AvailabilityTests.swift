@@ -37,6 +37,30 @@ struct AvailabilityTests {
     #expect(end.count == 1)
   }
 
+  @Test func `a commit that found no room counts for five seconds, whatever is written beside it`() {
+    var availability = Availability()
+    #expect(!availability.lacksRoom(at: at(0)))
+    #expect(availability.noteFull(on: 0, at: at(0)) == .lost(.full))
+    var told: [StorageNews] = []
+    // A refusal every two seconds, and a commit after each, on that connection and on the other.
+    for second in 0..<60 {
+      for connection in [0, 1] {
+        told += [availability.note(nil, on: connection, at: at(second * 1000 + 500))].compactMap { $0 }
+      }
+      #expect(availability.lacksRoom(at: at(second * 1000 + 600)))
+      if second.isMultiple(of: 2) {
+        told += [availability.noteFull(on: 0, at: at(second * 1000 + 1000))].compactMap { $0 }
+      }
+    }
+    #expect(told.isEmpty)
+    #expect(availability.lacksRoom(at: at(63_999)) && !availability.lacksRoom(at: at(64_000)))
+    // What a connection says again of itself is no other refusal.
+    #expect(availability.note(.full, on: 1, at: at(64_000)) == nil)
+    #expect(!availability.lacksRoom(at: at(64_001)))
+    for connection in [0, 1] { #expect(availability.note(nil, on: connection, at: at(64_100)) == nil) }
+    #expect(availability.note(nil, on: 0, at: at(65_100)) == .back(after: .milliseconds(64_100)))
+  }
+
   @Test func `nobody waits behind a group that takes longer than any that is answered`() {
     var line = LineState(bound: .seconds(2))
     #expect(!line.refuses(at: at(0)) && line.isWell(at: at(0)))

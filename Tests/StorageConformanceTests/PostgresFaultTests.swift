@@ -12,7 +12,8 @@ struct PostgresFaultTests {
     ("40001", PostgresFault.Consequence.runAgain), ("40P01", .runAgain), ("55P03", .held),
     ("", .reconnect), ("08000", .reconnect), ("08006", .reconnect), ("25006", .reconnect),
     ("57P01", .reconnect), ("57P02", .reconnect), ("57P03", .reconnect), ("23505", .conflict),
-    ("22012", .conflict), ("42P01", .corrupt), ("53100", .unavailable), ("57014", .unavailable),
+    ("22012", .conflict), ("22P05", .conflict), ("22021", .conflict), ("42P01", .corrupt),
+    ("53100", .unavailable), ("57014", .unavailable),
     ("XX000", .unavailable),
   ])
   func `what follows from an error code`(_ state: String, _ consequence: PostgresFault.Consequence) {
@@ -20,12 +21,46 @@ struct PostgresFaultTests {
   }
 
   @Test(arguments: [
-    ("40P01", nil), ("55P03", nil), ("23505", nil), ("57014", nil), ("", StorageTrouble.unreachable),
+    ("40P01", nil), ("55P03", nil), ("23505", nil), ("22P05", nil), ("57014", nil),
+    ("", StorageTrouble.unreachable),
     ("57P01", .unreachable), ("25006", .readOnly), ("42P01", .damaged), ("53100", .full), ("53300", .refused),
     ("XX000", .refused),
   ])
   func `which error codes mean that the database is not there`(_ state: String, _ trouble: StorageTrouble?) {
     #expect(PostgresFault.trouble(of: state) == trouble)
+  }
+
+  @Test func `a text that the server does not take is the fault of who sent it, and of nobody beside him`()
+    async throws
+  {
+    let url = try await SharedServer.shared.newDatabase()
+    let told = Watched<[StorageNews]>([])
+    let storage = try PostgresStorage(
+      PostgresOptions(url: url), tell: { news in told.update { $0.append(news) } })
+    let desk = Desk(storage: storage)
+    try execute(
+      """
+      CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE 'no such letter' USING ERRCODE = '22P05'; END $$;
+      CREATE TRIGGER refuse BEFORE INSERT ON sessions FOR EACH ROW
+        WHEN (NEW.device_name = 'unspeakable') EXECUTE FUNCTION refuse();
+      """, at: url)
+    // So many at once that most share a commit with others.
+    let outcomes = try await inParallel(200) { number -> StorageError? in
+      let name = number.isMultiple(of: 10) ? "unspeakable" : "phone"
+      do throws(StorageError) {
+        let device = Device(name: name, model: nil, os: nil, appVersion: nil)
+        _ = try await storage.signIn(desk.intent("s\(number)", credential: number, device: device))
+        return nil
+      } catch {
+        return error
+      }
+    }
+    #expect(outcomes.count { $0 == nil } == 180)
+    #expect(outcomes.count { $0 == .defect } == 20)
+    try await storage.probe()
+    #expect(told.read { $0 }.isEmpty)
+    await storage.stop()
   }
 
   @Test

@@ -1,6 +1,7 @@
 import Domain
 import PostgresStorage
 import Storage
+import TestProcesses
 import Testing
 
 /// The schema and who may work with it; what only this engine does.
@@ -30,6 +31,48 @@ struct PostgresSchemaTests {
     #expect(throws: StorageOpenError.newerSchema(found: 2, known: 1)) {
       try PostgresStorage.migrate(url: url)
     }
+  }
+
+  @Test func `a database that has not every letter is refused, and one that looks at none is taken`()
+    async throws
+  {
+    let server = try await PostgresServer()
+    for (name, encoding) in [("latin", "LATIN1"), ("bytes", "SQL_ASCII")] {
+      try execute(
+        "CREATE DATABASE \(name) ENCODING '\(encoding)' LOCALE 'C' TEMPLATE template0", at: server.url())
+    }
+    let refused = server.url(database: "latin")
+    let refusal = StorageOpenError.encoding("LATIN1")
+    #expect(throws: refusal) { try PostgresStorage(PostgresOptions(url: refused)) }
+    #expect(throws: refusal) { try PostgresStorage(PostgresOptions(url: refused), opening: .command) }
+    #expect(throws: refusal) { try PostgresStorage.schemaVersion(url: refused) }
+    #expect(throws: refusal) { try PostgresStorage.migrate(url: refused) }
+    #expect(throws: refusal) { try PostgresStorage.probeWrite(url: refused) }
+    let storage = try PostgresStorage(PostgresOptions(url: server.url(database: "bytes")))
+    let device = Device(name: "Ada’s 📱", model: nil, os: nil, appVersion: nil)
+    let id = try await Desk(storage: storage).arrive(device: device).grant.session.id
+    #expect(try await storage.session(id)?.device?.name == device.name)
+    await storage.stop()
+    try await server.stop()
+  }
+
+  @Test func `a schema whose version the role may not read is none that has yet to be made`() async throws {
+    let server = try await PostgresServer()
+    _ = try PostgresStorage.migrate(url: server.url())
+    try execute("CREATE ROLE guest LOGIN", at: server.url())
+    let url = server.url().replacing("bramley:no-secret", with: "guest")
+    for (change, words) in [
+      ("SELECT 1", "permission denied for table bramley_schema"),
+      ("REVOKE ALL ON SCHEMA public FROM public", "no schema"),
+    ] {
+      try execute(change, at: server.url())
+      let failure = #expect(throws: StorageOpenError.self) { try PostgresStorage.schemaVersion(url: url) }
+      guard case .cannotOpen(let detail) = failure else {
+        throw ServerRefusal(words: "\(String(describing: failure))")
+      }
+      #expect(detail.contains(words))
+    }
+    try await server.stop()
   }
 
   @Test func `a URL that cannot be read or reached says why, without its password`() throws {

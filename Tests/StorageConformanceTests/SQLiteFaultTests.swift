@@ -91,6 +91,8 @@ struct SQLiteFaultTests {
     #expect(storage.statistics.lastFaultCode == "13")
     let news = try await told.first { $0.isEmpty ? nil : $0 }
     #expect(news == [.lost(.full)])
+    // Its write needs no room, and would do.
+    await #expect(throws: StorageError.unavailable) { try await storage.probe() }
     // What needs no room goes on, also beside one that does.
     let gate = Gate()
     async let held: Void = storage.hold(gate)

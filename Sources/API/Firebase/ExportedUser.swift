@@ -28,6 +28,40 @@ package struct ExportLine: Sendable {
   /// Its number, from zero on.
   package let index: Int
   package let user: Result<ExportedUser, ExportRefusal>
+  /// Whether it names an identity at Apple, also of a user who cannot be taken; nil where that cannot be read.
+  package let hasAppleID: Bool?
+
+  fileprivate init(_ index: Int, _ json: [UInt8]?, at now: UnixTime) {
+    self.index = index
+    guard let json, let object = try? JSONObject(parsing: json) else {
+      (user, hasAppleID) = (.failure(ExportRefusal(nil, "unreadable")), nil)
+      return
+    }
+    do throws(Failure) {
+      let taken = try ExportedUser(object, at: now)
+      (user, hasAppleID) = (.success(taken), taken.hasAppleID)
+    } catch {
+      hasAppleID = namesApple(object)
+      let account = object.text("localId").flatMap(AccountID.init)
+      user = .failure(ExportRefusal(account, error.reason.rawValue, field: error.field))
+    }
+  }
+
+  fileprivate init(_ index: Int, _ refusal: ExportRefusal) {
+    (self.index, user, hasAppleID) = (index, .failure(refusal), nil)
+  }
+}
+
+/// Whether a user's record names an identity at Apple, whatever else is in it; nil where it does not say so.
+private func namesApple(_ object: JSONObject) -> Bool? {
+  switch object["providerUserInfo"] {
+  case nil: return false
+  case .array(let providers)?:
+    return providers.contains { provider in
+      if case .object(let members) = provider { members.text("providerId") == appleProviderID } else { false }
+    }
+  default: return nil
+  }
 }
 
 /// Why a user of an export cannot be taken.
@@ -80,11 +114,11 @@ package struct ExportReader: Sendable {
     case .json(var elements):
       let found = try elements.take(bytes)
       cutter = .json(elements)
-      return found.map { line(user(in: $0.bytes)) }
+      return found.map { line($0.bytes) }
     case .csv(var records):
       let found = records.take(bytes)
       cutter = .csv(records)
-      return found.map { line(user(of: $0.fields)) }
+      return found.map { line(of: $0.fields) }
     }
   }
 
@@ -95,31 +129,22 @@ package struct ExportReader: Sendable {
       try elements.end()
       return []
     case .csv(var records):
-      return try records.end().map { [line(user(of: $0.fields))] } ?? []
+      return try records.end().map { [line(of: $0.fields)] } ?? []
     }
   }
 
-  private mutating func line(_ user: Result<ExportedUser, ExportRefusal>) -> ExportLine {
+  private mutating func line(of fields: [String]?) -> ExportLine {
+    guard let fields else { return line(nil) }
+    guard let json = exportedJSON(of: fields) else {
+      defer { count += 1 }
+      return ExportLine(count, ExportRefusal(nil, "columns"))
+    }
+    return line(json)
+  }
+
+  private mutating func line(_ json: [UInt8]?) -> ExportLine {
     defer { count += 1 }
-    return ExportLine(index: count, user: user)
-  }
-
-  private func user(of fields: [String]?) -> Result<ExportedUser, ExportRefusal> {
-    guard let fields else { return .failure(ExportRefusal(nil, "unreadable")) }
-    guard let json = exportedJSON(of: fields) else { return .failure(ExportRefusal(nil, "columns")) }
-    return user(in: json)
-  }
-
-  private func user(in json: [UInt8]?) -> Result<ExportedUser, ExportRefusal> {
-    guard let json, let object = try? JSONObject(parsing: json) else {
-      return .failure(ExportRefusal(nil, "unreadable"))
-    }
-    do throws(Failure) {
-      return .success(try ExportedUser(object, at: now))
-    } catch {
-      let account = object.text("localId").flatMap(AccountID.init)
-      return .failure(ExportRefusal(account, error.reason.rawValue, field: error.field))
-    }
+    return ExportLine(count, json, at: now)
   }
 }
 

@@ -47,6 +47,10 @@ extension Stage {
   }
 
   func importUsers(_ path: String, _ further: String..., input: String = "") async throws -> Finished {
+    try await importUsers(path, further, input: input)
+  }
+
+  func importUsers(_ path: String, _ further: [String], input: String = "") async throws -> Finished {
     try await run(
       Program.bramley, ["import-firebase", "--json"] + further + [path], environment: settings,
       folder: folder, input: input)

@@ -116,6 +116,49 @@ struct ImportTests {
     }
   }
 
+  @Test func `where all who have an Apple id are refused, it is their faults that are told`() async throws {
+    try await withStage { stage in
+      let claims = jsonString(#"{"a":"\#(String(repeating: "x", count: 1001))"}"#)
+      let refused = [
+        Export.user("big", apple: "001.big", [("customAttributes", claims)]),
+        Export.user("typed", apple: "001.typed", [("emailVerified", "7")]),
+      ]
+      let words = ["user 0, big, is refused: claims_too_large", "user 1, typed, is refused: field_type"]
+      for users in [refused, refused + [Export.user("bob"), "{nonsense}"], ["{nonsense}"]] {
+        let text = Export(users: users).text
+        let path = try await stage.prepare(text)
+        for (file, options) in [(path, []), (path, ["--dry-run"]), ("-", [])] {
+          let finished = try await stage.importUsers(file, options, input: text)
+          #expect(finished.status == 1)
+          #expect(!finished.errors.contains("May 2026"), "\(finished.errors)")
+          for word in users.count > 1 ? words : ["user 0 is refused: unreadable"] {
+            #expect(finished.errors.contains(word), "\(finished.errors)")
+          }
+        }
+      }
+      // Where nobody has one, who cannot be read is named beside that.
+      let old = try stage.write(Export(users: [Export.user("ada"), "{nonsense}"]).text, to: "old.json")
+      for options in [[], ["--dry-run"]] {
+        let finished = try await stage.importUsers(old, options)
+        #expect(finished.status == 1)
+        #expect(finished.errors.contains("May 2026"))
+        #expect(finished.errors.contains("user 1 is refused: unreadable"))
+      }
+    }
+  }
+
+  @Test func `a byte order mark before an export is passed over`() async throws {
+    try await withStage { stage in
+      let mark = "\u{FEFF}"
+      let json = mark + Export(users: [Export.user("ada", apple: "001.ada")]).text
+      let path = try await stage.prepare(json)
+      expect(try await stage.importUsers(path).json, ["imported": 1, "refused": 0])
+      expect(try await stage.importUsers("-", input: json).json, ["present": 1, "refused": 0])
+      let csv = try stage.write(mark + (await stage.exportUsers("ours.csv")), to: "users.csv")
+      expect(try await stage.importUsers(csv).json, ["present": 1, "refused": 0])
+    }
+  }
+
   @Test func `an interrupt ends it between two batches, and the same command goes on`() async throws {
     try await withStage { stage in
       let path = try await stage.prepare(Export.people(20_000).text)

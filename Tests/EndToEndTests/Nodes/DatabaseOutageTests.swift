@@ -79,6 +79,43 @@ struct DatabaseOutageTests {
     }
   }
 
+  @Test func `a server that has no room for some is not ready until nobody has been refused for a while`()
+    async throws
+  {
+    try await withNode { node, server, _ in
+      let token = try await node.signIn(Mint.credential()).refreshToken
+      try await server.sql(
+        """
+        CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+          $$ BEGIN RAISE 'could not extend file' USING ERRCODE = '53100'; END $$;
+        CREATE TRIGGER refuse BEFORE INSERT ON sessions FOR EACH ROW
+          WHEN (NEW.device_name = 'large') EXECUTE FUNCTION refuse();
+        """)
+      func large() async throws -> HTTPAnswer {
+        try await node.trySignIn(Mint.credential(), ["device": #"{"name":"large"}"#])
+      }
+      try expect(await large(), is: .outage("storage_unavailable"))
+      // What was found before is fresh for two seconds.
+      try await eventually { try await node.get("/readyz").status == 503 }
+      let begun = ContinuousClock.now
+      var current = token
+      while ContinuousClock.now - begun < .seconds(8) {
+        try expect(await large(), is: .outage("storage_unavailable"))
+        current = try await node.refresh(current)
+        #expect(try await node.get("/readyz").status == 503)
+      }
+      try await server.sql("DROP TRIGGER refuse ON sessions")
+      #expect(try await large().status == 200)
+      #expect(try await node.get("/readyz").status == 503)
+      try await eventually { try await node.get("/readyz").status == 200 }
+      try await node.process.line { $0.contains(#""event":"database_back""#) }
+      try await node.stop()
+      let lost = told("database_lost", by: node)
+      #expect(lost.count == 1 && lost[0].contains("no room left"), "\(lost)")
+      #expect(told("database_back", by: node).count == 1)
+    }
+  }
+
   @Test func `a server that was restarted while nobody asked costs the next request nothing`() async throws {
     try await withNode { node, server, _ in
       var token = try await node.signIn(Mint.credential()).refreshToken
