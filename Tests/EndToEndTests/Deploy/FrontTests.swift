@@ -93,18 +93,7 @@ struct FrontTests {
     try await withStage(appleURL: appleURL) { stage in
       var nodes: [Service] = []
       for _ in 1...3 { nodes.append(try await stage.start(["BRAMLEY_TRUSTED_PROXIES": "127.0.0.1"])) }
-      let port = try freePort()
-      var text = try DeployFiles.text("docker/haproxy.cfg").replacing(
-        "bind :8080", with: "bind 127.0.0.1:\(port)")
-      for (index, node) in nodes.enumerated() {
-        text = text.replacing("apple:\(8081 + index)", with: "127.0.0.1:\(node.port)")
-      }
-      let file = try stage.write(text, to: "haproxy.cfg")
-      let child = stage.keep(
-        try ChildProcess(
-          "/usr/sbin/haproxy", ["-db", "-f", file], environment: Program.environment, folder: stage.folder))
-      SeenAnswers.ignore(port)
-      try await answers(port, child)
+      let (port, child) = try await stage.startProxy(before: nodes)
       try await body(nodes, port, child)
     }
   }
@@ -128,6 +117,18 @@ struct FrontTests {
         }
       }
       #expect(served == [true, true])
+    }
+  }
+
+  @Test func `when no node is left the proxy says it as they would`() async throws {
+    try await withNodes { nodes, port, _ async throws in
+      for node in nodes { try await node.kill() }
+      let answer = try await exchange(HTTPRequest(path: "/v1/certs"), port: port)
+      #expect(answer.status == 503)
+      #expect(answer["Retry-After"] == "2")
+      let error = try #require(try answer.json.object("error"))
+      #expect(error.text("message")?.hasPrefix("UNAVAILABLE : ") == true)
+      #expect(error.objects("details").first?.text("reason") == "overloaded")
     }
   }
 
