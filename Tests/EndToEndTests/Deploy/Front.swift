@@ -78,13 +78,13 @@ extension Stage {
 }
 
 extension Stage {
-  /// Starts the proxy of the containers before three nodes.
-  func startProxy(before nodes: [Service]) async throws -> (port: UInt16, process: ChildProcess) {
+  /// Starts the proxy of the containers before three nodes, by their ports.
+  func startProxy(before nodes: [UInt16]) async throws -> (port: UInt16, process: ChildProcess) {
     let port = try freePort()
     var text = try DeployFiles.text("docker/haproxy.cfg").replacing(
       "bind :8080", with: "bind 127.0.0.1:\(port)")
     for (index, node) in nodes.enumerated() {
-      text = text.replacing("apple:\(8081 + index)", with: "127.0.0.1:\(node.port)")
+      text = text.replacing("apple:\(8081 + index)", with: "127.0.0.1:\(node)")
     }
     let child = keep(
       try ChildProcess(

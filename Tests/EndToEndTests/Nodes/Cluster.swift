@@ -44,7 +44,7 @@ func withCluster(isDurable: Bool = false, _ body: (Cluster) async throws -> Void
         for _ in 0..<3 { group.addTask { try await stage.start(Cluster.settings(server)) } }
         return try await group.reduce(into: []) { $0.append($1) }
       }
-      let (port, _) = try await stage.startProxy(before: nodes)
+      let (port, _) = try await stage.startProxy(before: nodes.map(\.port))
       try await body(Cluster(stage: stage, server: server, nodes: nodes, proxyPort: port))
     }
   } catch {
