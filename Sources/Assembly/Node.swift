@@ -38,12 +38,9 @@ package final class Node: Sendable {
     let directory = startDirectory(settings, fetcher: fetcher, metrics: metrics, log: log)
     let firebase = settings.firebase.map { startFirebase($0, fetcher: fetcher, metrics: metrics, log: log) }
 
-    let (open, operators) = (RouterSlot(), RouterSlot())
-    let listener = try listen(at: settings.listen, settings, tls: settings.tls, open)
-    var admin: HTTPListener?
-    if let address = settings.adminListen { admin = try listen(at: address, settings, tls: nil, operators) }
-    let scheme = settings.tls == nil ? "http" : "https"
-    let publicURL = settings.publicURL ?? "\(scheme)://\(listener.address)"
+    let socket = try bind(settings.listen)
+    var adminSocket = try settings.adminListen.map(bind)
+    let publicURL = settings.publicURL(listeningAt: socket.address)
     let watch = SessionWatch(storage: storage, clock: .system)
     let issuer = SessionIssuer(
       rules: tokenRules(settings, issuer: settings.issuer ?? publicURL),
@@ -52,10 +49,7 @@ package final class Node: Sendable {
         maximum: settings.sessionMaximum, limits: settings.sessionLimits), watch: watch, storage: storage,
       ring: ring, keys: settled.keys, teams: settings.developerTeams, clock: clock, entropy: entropy)
     await watch.begin()
-    metrics.watch(
-      storage: storage, directory: directory, issuer: issuer, listener: listener, clock: clock, log: log)
-    let probe = ReadinessProbe(storage: storage)
-    let isStopping = Flag()
+    let (probe, isStopping) = (ReadinessProbe(storage: storage), Flag())
     let endpoints = Endpoints(
       directory: directory, firebase: firebase, issuer: issuer, storage: storage,
       signingKeyRules: SigningKeyRules(settings), projectID: settings.projectID, publicURL: publicURL,
@@ -76,8 +70,15 @@ package final class Node: Sendable {
         routes: routes, projectID: settings.projectID, policies: reloading.policies, metrics: counts,
         entropy: entropy, log: log)
     }
-    open.fill(router(admin == nil ? tables.open + tables.operators : tables.open))
-    operators.fill(router(tables.operators))
+    var admin: HTTPListener?
+    if let address = settings.adminListen, let socket = adminSocket.take() {
+      admin = try listen(at: address, on: socket, settings, tls: nil, router(tables.operators))
+    }
+    let listener = try listen(
+      at: settings.listen, on: socket, settings, tls: settings.tls,
+      router(admin == nil ? tables.open + tables.operators : tables.open))
+    metrics.watch(
+      storage: storage, directory: directory, issuer: issuer, listener: listener, clock: clock, log: log)
     maintenance =
       startMaintenance(
         settings, issuer: issuer, changes: settled.changes, directory: directory, storage: storage,
@@ -251,22 +252,18 @@ private final class Flag: Sendable {
   func set() { value.store(true, ordering: .relaxed) }
 }
 
-/// Where the listener finds the router, which can be built only when the port is known.
-private final class RouterSlot: Sendable {
-  private final class Holder: Sendable {
-    let router: Router
-    init(_ router: Router) { self.router = router }
+/// Before the rest is built, which names the port. Whoever connects meanwhile waits.
+private func bind(_ address: Settings.Listen) throws(StartFault) -> ListeningSocket {
+  do throws(HTTPListenerError) {
+    return try ListeningSocket(host: address.host, port: address.port)
+  } catch {
+    throw .listener(error)
   }
-
-  private let holder = AtomicLazyReference<Holder>()
-
-  func fill(_ router: Router) { _ = holder.storeIfNil(Holder(router)) }
-
-  var router: Router? { holder.load()?.router }
 }
 
 private func listen(
-  at address: Settings.Listen, _ settings: Settings, tls: Settings.TLSFiles?, _ slot: RouterSlot
+  at address: Settings.Listen, on socket: consuming ListeningSocket, _ settings: Settings,
+  tls: Settings.TLSFiles?, _ router: Router
 ) throws(StartFault) -> HTTPListener {
   var configuration = ListenerConfiguration(
     host: address.host, port: address.port, threads: settings.threads, connectionLimit: 20_000,
@@ -277,16 +274,8 @@ private func listen(
   configuration.deadlines["/v1/revocations"] = .seconds(Limits.longPollSeconds + 10)
   do {
     return try HTTPListener(
-      configuration,
-      refusal: { refusal, request in
-        slot.router?.refuse(refusal, request) ?? Response(status: 503, closesConnection: true)
-      },
-      bodyLimit: { request in slot.router?.bodyLimit(of: request) },
-      respond: { request in
-        // Between binding and building the router lie microseconds.
-        guard let router = slot.router else { return Response(status: 503, closesConnection: true) }
-        return await router.respond(to: request)
-      })
+      configuration, on: socket, refusal: { router.refuse($0, $1) },
+      bodyLimit: { router.bodyLimit(of: $0) }, respond: { await router.respond(to: $0) })
   } catch {
     throw .listener(error)
   }
@@ -299,6 +288,10 @@ private func tokenRules(_ settings: Settings, issuer: String) -> SessionTokenRul
 }
 
 extension Settings {
+  fileprivate func publicURL(listeningAt address: String) -> String {
+    publicURL ?? (tls == nil ? "http://" : "https://") + address
+  }
+
   /// How long sessions live.
   package var sessionLimits: SessionLimits {
     SessionLimits(idle: sessionIdleTTL, absolute: sessionMaxTTL, retryWindow: retryWindow)

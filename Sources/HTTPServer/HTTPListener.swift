@@ -12,10 +12,22 @@ package final class HTTPListener: Sendable {
   private let core: ListenerCore
   private let daemon: Mutex<Daemon?>
 
-  /// Binds, and starts the threads.
+  /// Binds where the configuration says, and starts the threads: ``init(_:on:refusal:bodyLimit:respond:)``.
+  package convenience init(
+    _ configuration: ListenerConfiguration,
+    refusal: @escaping @Sendable (ListenerRefusal, Request?) -> Response,
+    bodyLimit: @escaping @Sendable (Request) -> Int? = { _ in nil },
+    respond: @escaping @Sendable (Request) async -> Response
+  ) throws(HTTPListenerError) {
+    let socket = try ListeningSocket(host: configuration.host, port: configuration.port)
+    try self.init(configuration, on: socket, refusal: refusal, bodyLimit: bodyLimit, respond: respond)
+  }
+
+  /// Starts the threads.
   ///
   /// - Parameters:
-  ///   - configuration: Where to listen, and the limits.
+  ///   - configuration: The limits; its host and port are not looked at.
+  ///   - socket: Where to accept connections.
   ///   - refusal: What the listener's own refusals say. The request is given, without its body when that did
   ///     not arrive, unless its head could not be read. Called on the listener's threads; must not block.
   ///   - bodyLimit: Bytes of a request's body where it is another number than the configuration's; nil for that.
@@ -23,24 +35,20 @@ package final class HTTPListener: Sendable {
   ///   - respond: Answers one request. Runs on the listener's thread until it first suspends, and must not
   ///     block; its task is cancelled when the deadline passes.
   package init(
-    _ configuration: ListenerConfiguration,
+    _ configuration: ListenerConfiguration, on socket: consuming ListeningSocket,
     refusal: @escaping @Sendable (ListenerRefusal, Request?) -> Response,
     bodyLimit: @escaping @Sendable (Request) -> Int? = { _ in nil },
     respond: @escaping @Sendable (Request) async -> Response
   ) throws(HTTPListenerError) {
     if let name = configuration.invalidLimit { throw .limitInvalid(name) }
     let descriptors = raiseOpenFileLimit()
-    let socket = try ListeningSocket(host: configuration.host, port: configuration.port)
-    let port = socket.port
+    (port, address) = (socket.port, socket.address)
     let core = ListenerCore(
       configuration: configuration,
       connectionLimit: affordableConnections(configuration.connectionLimit, descriptors: descriptors),
       refusal: refusal, bodyLimit: bodyLimit, respond: respond)
     let started = try Daemon(accepting: socket, for: core)
     self.core = core
-    self.port = port
-    let host = configuration.host
-    address = host.utf8.contains(0x3A) ? "[\(host)]:\(port)" : "\(host):\(port)"
     daemon = Mutex(started)
   }
 

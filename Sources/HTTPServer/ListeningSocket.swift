@@ -9,7 +9,11 @@ package struct ListeningSocket: ~Copyable {
   let descriptor: Int32
   /// The real one, also where the system was left to pick it.
   package let port: UInt16
+  /// `host:port` as wanted, with the real port.
+  package let address: String
 
+  /// Whoever connects from now on waits until a listener accepts.
+  ///
   /// - Parameter port: 0 lets the system pick one.
   package init(host: String, port: UInt16) throws(HTTPListenerError) {
     let opened = try openListeningSocket(host: host, port: port)
@@ -19,6 +23,7 @@ package struct ListeningSocket: ~Copyable {
       throw .addressUnavailable(code: code)
     }
     self.port = bound
+    address = host.utf8.contains(0x3A) ? "[\(host)]:\(bound)" : "\(host):\(bound)"
     descriptor = opened
   }
 

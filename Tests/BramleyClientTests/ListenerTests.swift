@@ -92,7 +92,8 @@ import Testing
     auth.addStateDidChangeListener { _, user in told.add(user) }
     _ = try await waits.first { $0.slept.count > 5 ? true : nil }
     store.isUnreadable.update { $0 = false }
-    #expect(try await told.first(2) == [nil, "person1"])
+    // That nobody was there for a moment they may hear or not.
+    _ = try await told.uids.first { $0.contains("person1") ? true : nil }
   }
 
   @Test func `a stream and a notification tell the same`() async throws {

@@ -1,3 +1,5 @@
+import Glibc
+import TestProcesses
 import Testing
 import Wire
 
@@ -30,6 +32,26 @@ struct RestartTests {
     }
   }
 
+  @Test func `who connects while a service starts waits a moment, and is answered`() async throws {
+    try await withStage { stage in
+      var service = try await stage.start()
+      let port = service.port
+      for _ in 1...5 {
+        try await service.stop()
+        try await withThrowingTaskGroup(of: HTTPAnswer.self) { group in
+          for _ in 1...4 {
+            group.addTask { try await firstAnswer(HTTPRequest(path: "/v1/certs"), port: port) }
+          }
+          service = try await stage.start(["BRAMLEY_LISTEN": "127.0.0.1:\(port)"])
+          for try await answer in group {
+            #expect(answer.status == 200, "\(answer)")
+            #expect(!answer.body.isEmpty)
+          }
+        }
+      }
+    }
+  }
+
   @Test func `a change of the algorithm keeps the old key signing and publishes the new one`() async throws {
     try await withStage { stage in
       let before = try await stage.start()
@@ -57,6 +79,19 @@ struct RestartTests {
       try await before.kill()
       let after = try await stage.start()
       #expect(try await after.refresh(first) == second)
+    }
+  }
+}
+
+/// The answer of who begins to listen.
+private func firstAnswer(_ request: HTTPRequest, port: UInt16) async throws -> HTTPAnswer {
+  try await onThread {
+    while true {
+      do {
+        return try HTTPConnection(port: port).exchange(request)
+      } catch HTTPFault.connectFailed(code: ECONNREFUSED) {
+        sched_yield()
+      }
     }
   }
 }

@@ -77,6 +77,25 @@ extension Stage {
   }
 }
 
+extension Stage {
+  /// Starts the proxy of the containers before three nodes, by their ports.
+  func startProxy(before nodes: [UInt16]) async throws -> (port: UInt16, process: ChildProcess) {
+    let port = try freePort()
+    var text = try DeployFiles.text("docker/haproxy.cfg").replacing(
+      "bind :8080", with: "bind 127.0.0.1:\(port)")
+    for (index, node) in nodes.enumerated() {
+      text = text.replacing("apple:\(8081 + index)", with: "127.0.0.1:\(node)")
+    }
+    let child = keep(
+      try ChildProcess(
+        Cluster.haproxy, ["-db", "-f", try write(text, to: "haproxy.cfg")], environment: Program.environment,
+        folder: folder))
+    SeenAnswers.ignore(port)
+    try await answers(port, child)
+    return (port, child)
+  }
+}
+
 extension String {
   /// Whether the version is one before 2.6.4, which has an option of the file by its older names.
   fileprivate var isOlderCaddy: Bool {

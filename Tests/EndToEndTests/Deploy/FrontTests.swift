@@ -93,18 +93,7 @@ struct FrontTests {
     try await withStage(appleURL: appleURL) { stage in
       var nodes: [Service] = []
       for _ in 1...3 { nodes.append(try await stage.start(["BRAMLEY_TRUSTED_PROXIES": "127.0.0.1"])) }
-      let port = try freePort()
-      var text = try DeployFiles.text("docker/haproxy.cfg").replacing(
-        "bind :8080", with: "bind 127.0.0.1:\(port)")
-      for (index, node) in nodes.enumerated() {
-        text = text.replacing("apple:\(8081 + index)", with: "127.0.0.1:\(node.port)")
-      }
-      let file = try stage.write(text, to: "haproxy.cfg")
-      let child = stage.keep(
-        try ChildProcess(
-          "/usr/sbin/haproxy", ["-db", "-f", file], environment: Program.environment, folder: stage.folder))
-      SeenAnswers.ignore(port)
-      try await answers(port, child)
+      let (port, child) = try await stage.startProxy(before: nodes.map(\.port))
       try await body(nodes, port, child)
     }
   }
@@ -128,6 +117,52 @@ struct FrontTests {
         }
       }
       #expect(served == [true, true])
+    }
+  }
+
+  @Test func `what had no answer goes to another node, but for what would be made twice`() async throws {
+    try await withStage { stage in
+      let service = try await stage.start(["BRAMLEY_ANONYMOUS": "true", "BRAMLEY_RATE_SIGNUP": "off"])
+      let silent = try await startSilentNode(stage)
+      let (port, _) = try await stage.startProxy(before: [service.port, silent, silent])
+      for _ in 1...9 {
+        let answer = try await exchange(.signIn(Mint.credential().body()), port: port)
+        #expect(answer.status == 200, "\(answer)")
+      }
+      var statuses: [Int] = []
+      for _ in 1...9 {
+        let guest = HTTPRequest.post("/v1/accounts:signUp", json: "{}")
+        statuses.append(try await exchange(guest, port: port).status)
+      }
+      #expect(Set(statuses) == [200, 502])
+      let users = try await stage.command("users", "list", "--json").json.objects("users")
+      #expect(users.count == 9 + statuses.count { $0 == 200 })
+    }
+  }
+
+  /// Starts what says that it is ready, and closes every other request without a word, as a node does that is killed.
+  private func startSilentNode(_ stage: Stage) async throws -> UInt16 {
+    let port = try freePort()
+    let site = try stage.write(
+      "server { listen 127.0.0.1:\(port); location = /readyz { return 200; } location / { return 444; } }",
+      to: "silent.conf")
+    let child = stage.keep(
+      try ChildProcess(
+        Front.nginx.program, stage.nginxArguments(site: site), environment: Program.environment,
+        folder: stage.folder))
+    try await listens(port, child)
+    return port
+  }
+
+  @Test func `when no node is left the proxy says it as they would`() async throws {
+    try await withNodes { nodes, port, _ async throws in
+      for node in nodes { try await node.kill() }
+      let answer = try await exchange(HTTPRequest(path: "/v1/certs"), port: port)
+      #expect(answer.status == 503)
+      #expect(answer["Retry-After"] == "2")
+      let error = try #require(try answer.json.object("error"))
+      #expect(error.text("message")?.hasPrefix("UNAVAILABLE : ") == true)
+      #expect(error.objects("details").first?.text("reason") == "overloaded")
     }
   }
 

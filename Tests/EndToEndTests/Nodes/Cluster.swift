@@ -44,7 +44,7 @@ func withCluster(isDurable: Bool = false, _ body: (Cluster) async throws -> Void
         for _ in 0..<3 { group.addTask { try await stage.start(Cluster.settings(server)) } }
         return try await group.reduce(into: []) { $0.append($1) }
       }
-      let port = try await startProxy(stage, to: nodes)
+      let (port, _) = try await stage.startProxy(before: nodes.map(\.port))
       try await body(Cluster(stage: stage, server: server, nodes: nodes, proxyPort: port))
     }
   } catch {
@@ -68,43 +68,6 @@ func withNode(
     throw error
   }
   try await server.stop()
-}
-
-/// What a client is answered 502 or nothing for is sent to another node: sign-ins and refreshes may be repeated.
-private func startProxy(_ stage: Stage, to nodes: [Service]) async throws -> UInt16 {
-  let port = try freePort()
-  let servers = nodes.enumerated().map { "  server n\($0) 127.0.0.1:\($1.port)" }.joined(separator: "\n")
-  let text = """
-    global
-      maxconn 4000
-    defaults
-      mode http
-      timeout connect 2s
-      timeout check 2s
-      timeout client 30s
-      timeout server 30s
-      option http-buffer-request
-      retries 5
-      option redispatch 1
-      retry-on conn-failure empty-response 503
-    frontend clients
-      bind 127.0.0.1:\(port)
-      default_backend nodes
-    backend nodes
-      balance roundrobin
-      option httpchk GET /readyz
-      http-check expect status 200
-      default-server check inter 200ms fall 1 rise 1 on-marked-down shutdown-sessions
-    \(servers)
-
-    """
-  let child = stage.keep(
-    try ChildProcess(
-      Cluster.haproxy, ["-db", "-f", try stage.write(text, to: "haproxy-nodes.cfg")],
-      environment: Program.environment, folder: stage.folder))
-  SeenAnswers.ignore(port)
-  try await answers(port, child)
-  return port
 }
 
 /// Asks until an answer is as wanted.
