@@ -121,7 +121,8 @@ struct BackupTests {
       let damaged = stage.folder + "/damaged.db"
       try bytes.write(to: URL(fileURLWithPath: damaged))
       for (path, status, words) in [
-        (text, 1 as Int32, "is no backup"), (foreign, 1, "is no backup"), (damaged, 1, "is damaged"),
+        (text, 1 as Int32, "is no backup"), (foreign, 1, "is no backup"),
+        (damaged, 1, "is damaged: put back another"),
         (stage.folder + "/nothing.db", 69, "no such file"),
       ] {
         let refused = try await stage.command("restore", path)
