@@ -212,6 +212,8 @@ func httpDate(_ time: TimeInterval) -> String {
 final class FailingStore: SessionStore {
   let inner = MemoryStore()
   let isUnreadable = Watched(false)
+  /// How many more looks find it so, for as long as nothing else is said.
+  let refusals = Watched(0)
   /// Whether that may pass by itself.
   let mayRecover = Watched(true)
   /// What is there can be read.
@@ -220,7 +222,11 @@ final class FailingStore: SessionStore {
   func mayPass(_ fault: any Error) -> Bool { mayRecover.read { $0 } }
 
   func update<R>(_ body: (inout Data?) throws -> R) throws -> R {
-    if isUnreadable.read({ $0 }) { throw CocoaError(.fileReadNoPermission) }
+    let isRefused = refusals.update { refusals in
+      defer { refusals = max(0, refusals - 1) }
+      return refusals > 0
+    }
+    if isRefused || isUnreadable.read({ $0 }) { throw CocoaError(.fileReadNoPermission) }
     return try inner.update { value in
       let before = value
       let result = try body(&value)
