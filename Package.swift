@@ -4,7 +4,7 @@ import PackageDescription
 /// The compiler is the first reviewer: warnings are errors where `deploy/test.sh` builds. In an app that has this package
 /// by its URL they must not be: Xcode silences the warnings of such packages, and the compiler does not take both.
 let reviewed: [SwiftSetting] =
-  Context.environment["WARNINGS_ARE_ERRORS"] == nil ? [] : [.treatAllWarnings(as: .error)]
+  Context.environment["STRICT_BRAMLEY_BUILD"] == nil ? [] : [.treatAllWarnings(as: .error)]
 
 /// What every target is built with.
 let strict: [SwiftSetting] =

@@ -23,7 +23,7 @@ step() {
 }
 
 # Only here, so that the package can be a part of apps (Package.swift).
-export WARNINGS_ARE_ERRORS=1
+export STRICT_BRAMLEY_BUILD=1
 
 # Hundreds of tests that all begin at once keep each other waiting, and most of them start a service.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=12

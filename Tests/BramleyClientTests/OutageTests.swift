@@ -66,6 +66,19 @@ import Testing
     #expect(device.service.count("/v1/token") == 4)
   }
 
+  @Test func `what would be done twice is not sent again when there was no answer, but when there was a no`()
+    async throws
+  {
+    let device = Device()
+    let auth = device.app()
+    device.service.play(.loseAnswer)
+    #expect(await fault { _ = try await auth.signInAnonymously() }.code == .networkError)
+    #expect(device.service.count("/v1/accounts:signUp") == 1)
+    device.service.play(.answer(503, "UNAVAILABLE", headers: ["retry-after": "1"]))
+    #expect(try await auth.signInAnonymously().user.isAnonymous)
+    #expect(device.service.count("/v1/accounts:signUp") == 3)
+  }
+
   @Test func `what the app itself does not allow is said, and not tried again`() async throws {
     let device = Device()
     device.service.play(.fail(.appTransportSecurityRequiresSecureConnection))

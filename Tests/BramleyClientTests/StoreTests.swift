@@ -36,6 +36,18 @@ import Testing
     }
   }
 
+  @Test func `a folder is no store, which does not pass, and its mode stays`() async throws {
+    try await inFolder { folder in
+      let store = FileStore(path: folder + "/session")
+      try FileManager.default.createDirectory(
+        atPath: folder + "/session", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755]
+      )
+      let fault = #expect(throws: (any Error).self) { try store.read() }
+      #expect(store.mayPass(try #require(fault)) == false)
+      #expect(try mode(folder + "/session") == 0o755)
+    }
+  }
+
   @Test func `a change that fails, and what a crash left behind, change nothing`() async throws {
     try await inFolder { folder in
       let store = FileStore(path: folder + "/session")

@@ -17,6 +17,8 @@ struct Call: Sendable {
   var bearer: String?
   /// Whether an answer is worth little time: it is asked for once, and waited for less long.
   var isHurried = false
+  /// Whether it does something else each time: then it is not sent again when there was no answer.
+  var isOnce = false
 
   init(method: Method, path: String, body: Data? = nil) {
     (self.method, self.path, kind, self.body) = (method, path, path, body)
@@ -142,6 +144,7 @@ struct Endpoint: Sendable {
         return answer
       } catch {
         guard let pause = pause(after: error, tries: number) else { throw error }
+        if call.isOnce, case .unanswered = error { throw error }
         // Of an app that was suspended meanwhile nobody has waited for so long.
         let isInTime =
           world.steady() - start + pause <= Self.patience || number == 1 && error.isLostConnection

@@ -11,7 +11,8 @@
     ///     to be associated with the app, and the system iOS 17.4, macOS 14.4 or visionOS 1.1.
     ///   - context: Before what the sheet is shown.
     /// - Throws: ``AuthErrorCode/webContextCancelled`` when the person closed sheet or page,
-    ///   ``AuthErrorCode/webSignInUserInteractionFailure`` when the sheet could not be shown.
+    ///   ``AuthErrorCode/webSignInUserInteractionFailure`` when the sheet could not be shown, `CancellationError` when the
+    ///   task was cancelled.
     @MainActor @discardableResult
     public func signInWithBrowser(
       clientID: String, returnURL: String,
@@ -69,7 +70,11 @@
     func show(_ continuation: CheckedContinuation<URL, any Error>) {
       waiting.withLock { $0 = continuation }
       // Whether a sheet that does not start ends as well is not promised; nor whether one that is cancelled does.
-      if Task.isCancelled || !session.start() { Self.end(waiting, with: .failure(fault(of: nil))) }
+      if Task.isCancelled {
+        cancel()
+      } else if !session.start() {
+        Self.end(waiting, with: .failure(fault(of: nil)))
+      }
     }
 
     func cancel() {

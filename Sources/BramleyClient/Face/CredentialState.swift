@@ -67,8 +67,10 @@ extension SessionKeeper {
     guard let held = current,
       held.session.profile.identities.contains(where: { $0.providerID == "apple.com" })
     else { return }
+    let session = held.session.sessionID
     var state = try? await deviceState(of: held)
     if state == nil, asksService { state = try? await credentialState(of: held) }
-    if state == .revoked { try? signOut(held.uid) }
+    // Whoever has consented and signed in again meanwhile stays.
+    if state == .revoked, current?.session.sessionID == session { try? signOut(held.uid) }
   }
 }

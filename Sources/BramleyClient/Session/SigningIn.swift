@@ -72,6 +72,10 @@ extension SessionKeeper {
   ) async throws -> SignedIn {
     let attempt = Attempt(purpose: .once, body: Data(UUID().uuidString.utf8), begunAt: world.now())
     _ = try change { $0.put(attempt) }
+    let time = BackgroundTime("a sign-in")
+    defer { time.end() }
+    var call = call
+    call.isOnce = true
     let answer: SignInAnswer
     let session: StoredSession
     do {

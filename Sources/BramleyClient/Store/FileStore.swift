@@ -66,6 +66,8 @@
       let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
       var state = stat()
       guard unsafe fstat(descriptor, &state) == 0 else { throw StoreFault(call: "fstat", code: errno) }
+      // What is no file is nobody's session, and its mode none of ours.
+      guard state.st_mode & S_IFMT == S_IFREG else { throw StoreFault(call: "open", code: EISDIR) }
       if state.st_mode & 0o077 != 0, fchmod(descriptor, 0o600) != 0 {
         throw StoreFault(call: "fchmod", code: errno)
       }
