@@ -204,6 +204,16 @@ extension Storage {
   }
 }
 
+extension Storage {
+  /// A page of the accounts in the order of their creation, or from the newest on.
+  package func accounts(
+    from cursor: AccountCursor?, isNewestFirst: Bool, limit: Int
+  ) async throws(StorageError) -> AccountPage {
+    isNewestFirst
+      ? try await accounts(before: cursor, limit: limit) : try await accounts(after: cursor, limit: limit)
+  }
+}
+
 /// Where a page of accounts ends.
 package struct AccountCursor: Sendable, Equatable {
   package let position: Int64

@@ -48,9 +48,7 @@ private func listUsers(_ arguments: Arguments) async throws(CommandFault) -> Int
   return try await withDatabase(arguments) { settings, storage throws(CommandFault) in
     let page = try await fromStorage { () throws(StorageError) in
       if let keys { return AccountPage(accounts: try await storage.find(keys), next: nil) }
-      return isNewestFirst
-        ? try await storage.accounts(before: cursor, limit: limit)
-        : try await storage.accounts(after: cursor, limit: limit)
+      return try await storage.accounts(from: cursor, isNewestFirst: isNewestFirst, limit: limit)
     }
     if keys != nil, page.accounts.isEmpty {
       throw CommandFault(status: ExitStatus.refused, message: "there is no such account")

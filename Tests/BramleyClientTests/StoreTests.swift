@@ -48,6 +48,15 @@ import Testing
     }
   }
 
+  @Test func `a pipe is no store, and keeps nobody waiting`() async throws {
+    try await inFolder { folder in
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      try #require(mkfifo(folder + "/session", 0o644) == 0)
+      #expect(throws: (any Error).self) { try FileStore(path: folder + "/session").read() }
+      #expect(try mode(folder + "/session") == 0o644)
+    }
+  }
+
   @Test func `a change that fails, and what a crash left behind, change nothing`() async throws {
     try await inFolder { folder in
       let store = FileStore(path: folder + "/session")

@@ -19,9 +19,7 @@ struct UserAdministration: Sendable {
     let keys = try searchKeys(query)
     let page = try await stored { () throws(StorageError) in
       if let keys { return AccountPage(accounts: try await accounts.storage.find(keys), next: nil) }
-      return isNewestFirst
-        ? try await accounts.storage.accounts(before: cursor, limit: limit)
-        : try await accounts.storage.accounts(after: cursor, limit: limit)
+      return try await accounts.storage.accounts(from: cursor, isNewestFirst: isNewestFirst, limit: limit)
     }
     var out = JSONWriter(reserving: 1024 * (page.accounts.count + 1))
     out.member("users", jsonArray: page.accounts.map { $0.json(at: call.policy.appleTeam) })

@@ -60,7 +60,8 @@
 
     /// The file's content, which needs no lock: there is always a whole one.
     public func read() throws -> Data? {
-      let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+      // A pipe that nobody writes to would keep whoever opens it.
+      let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
       if descriptor < 0, errno == ENOENT { return nil }
       guard descriptor >= 0 else { throw StoreFault(call: "open", code: errno) }
       let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
